@@ -1,1 +1,5 @@
-fn main() {}
+//! `gpurun`: see `lib.rs`.
+
+fn main() -> std::process::ExitCode {
+    gpurun::main()
+}

@@ -1,0 +1,45 @@
+//! One file per verb: `Args`, whose doc comments are the help, and `run`.
+
+use crate::{error::Result, exit_code::ExitCode, ui::Ui};
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Rents a GPU, trains on it, gets the weights out, and stops the bill by arithmetic.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gpurun",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Global {
+    /// Print one versioned JSON document on stdout instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No talk on stderr, only errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {}
+
+impl Verb {
+    pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let _ = ui;
+        match self {}
+    }
+}
+
+/// The whole command line, for generated documentation and completions.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}

@@ -1,0 +1,34 @@
+//! The imperative shell of gpurun: parse, resolve settings, dispatch, exit code.
+//!
+//! Deciding lives in `gpurun-lifecycle`, money in `gpurun-pricing`, clouds in `gpurun-providers`.
+//! Nothing here is a stable library API; the command line, its `--json` documents and its exit
+//! codes are.
+
+#![expect(dead_code, reason = "the verbs that use these land one by one")]
+
+mod commands;
+mod error;
+mod exit_code;
+mod ui;
+
+use clap::Parser;
+
+pub use commands::command;
+pub use exit_code::ExitCode;
+
+/// Parses the arguments, runs the verb and returns the documented exit code.
+#[must_use]
+pub fn main() -> std::process::ExitCode {
+    let cli = match commands::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return ui::usage(&error).into(),
+    };
+    let ui = ui::Ui::new(cli.global.json, cli.global.quiet);
+    match cli.verb.run(&ui) {
+        Ok(code) => code.into(),
+        Err(failure) => {
+            ui.failure(&failure);
+            failure.exit_code.into()
+        }
+    }
+}

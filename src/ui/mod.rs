@@ -1,0 +1,5 @@
+//! The only module that prints: stdout is data, stderr is talk.
+
+mod terminal;
+
+pub(crate) use terminal::{Ui, usage};

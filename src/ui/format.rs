@@ -1,0 +1,83 @@
+//! How times, spans and sizes read: relative for people, exact in JSON.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// "12 min ago", "in 4 h 50 min", "now".
+pub(crate) fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let distance = at - now;
+    if distance.abs() < TimeDelta::seconds(1) {
+        "now".to_owned()
+    } else if distance > TimeDelta::zero() {
+        format!("in {}", span(distance))
+    } else {
+        format!("{} ago", span(-distance))
+    }
+}
+
+/// The two largest units that say something: "45 s", "12 min", "4 h 50 min", "3 d 2 h".
+pub(crate) fn span(length: TimeDelta) -> String {
+    let seconds = length.num_seconds().max(0);
+    let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| {
+        if small == 0 {
+            format!("{large} {large_unit}")
+        } else {
+            format!("{large} {large_unit} {small:02} {small_unit}")
+        }
+    };
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..600 => two(seconds / 60, "min", seconds % 60, "s"),
+        600..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
+    }
+}
+
+/// Decimal multiples, as disks are sold: "812 B", "43.0 GB".
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut tenths = u128::from(count) * 10;
+    let mut unit = 0;
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths = (tenths + 500) / 1000;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{count} B")
+    } else {
+        format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_like_speech() {
+        let read = |seconds| span(TimeDelta::seconds(seconds));
+        assert_eq!(read(-3), "0 s");
+        assert_eq!(read(59), "59 s");
+        assert_eq!(read(60), "1 min");
+        assert_eq!(read(65), "1 min 05 s");
+        assert_eq!(read(754), "12 min");
+        assert_eq!(read(17_400), "4 h 50 min");
+        assert_eq!(read(266_400), "3 d 02 h");
+    }
+
+    #[test]
+    fn relative_times_have_a_direction() {
+        let now = DateTime::UNIX_EPOCH;
+        assert_eq!(relative(now, now), "now");
+        assert_eq!(relative(now - TimeDelta::minutes(12), now), "12 min ago");
+        assert_eq!(relative(now + TimeDelta::hours(2), now), "in 2 h");
+    }
+
+    #[test]
+    fn bytes_are_decimal() {
+        assert_eq!(bytes(812), "812 B");
+        assert_eq!(bytes(1000), "1.0 kB");
+        assert_eq!(bytes(43_000_000_000), "43.0 GB");
+        assert_eq!(bytes(34_912_345), "34.9 MB");
+    }
+}

@@ -1,0 +1,1 @@
+//! Checkpoint files: PyTorch archives, read and written without Python.

@@ -1,0 +1,1 @@
+//! Assignment of targets to anchors, and the losses.

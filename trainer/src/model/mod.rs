@@ -1,0 +1,1 @@
+//! The YOLO9 network.

@@ -1,0 +1,1 @@
+//! Optimizer, schedules and the moving average of the weights.

@@ -1,0 +1,105 @@
+//! Calls into libtorch that `tch` doesn't offer; see `shim/shim.cpp`.
+#![expect(unsafe_code, reason = "a foreign-function interface")]
+#![expect(dead_code, unreachable_pub, reason = "the optimizer comes next")]
+
+use std::ffi::{CStr, c_char, c_int};
+
+use tch::Tensor;
+use torch_sys::C_tensor;
+
+/// An exception of libtorch, as its text.
+#[derive(Debug, thiserror::Error)]
+#[error("libtorch: {0}")]
+pub struct ShimError(String);
+
+unsafe extern "C" {
+    fn aoti_torch_abi_version() -> u64;
+    fn gpurun_last_error() -> *const c_char;
+    fn gpurun_fused_sgd(
+        parameters: *const *const C_tensor,
+        gradients: *const *const C_tensor,
+        momenta: *const *const C_tensor,
+        count: usize,
+        options: *const FusedSgd,
+    ) -> c_int;
+    fn gpurun_foreach_lerp(
+        targets: *const *const C_tensor,
+        sources: *const *const C_tensor,
+        count: usize,
+        weight: f64,
+    ) -> c_int;
+    fn gpurun_channels_last(tensor: *const C_tensor) -> c_int;
+}
+
+/// The scalars of one fused SGD step.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct FusedSgd {
+    pub(crate) learning_rate: f64,
+    pub(crate) momentum: f64,
+    pub(crate) weight_decay: f64,
+    pub(crate) nesterov: bool,
+    /// The momentum buffers hold nothing yet.
+    pub(crate) first_step: bool,
+}
+
+/// The version of the loaded libtorch: a byte each for major, minor and patch, from the top.
+pub(crate) fn abi_version() -> u64 {
+    // SAFETY: takes nothing and only returns a constant.
+    unsafe { aoti_torch_abi_version() }
+}
+
+/// One SGD step on all parameters at once, in place.
+pub(crate) fn fused_sgd(
+    parameters: &[Tensor],
+    gradients: &[Tensor],
+    momenta: &[Tensor],
+    options: FusedSgd,
+) -> Result<(), ShimError> {
+    assert!(
+        parameters.len() == gradients.len() && parameters.len() == momenta.len(),
+        "one gradient and one momentum buffer per parameter"
+    );
+    let (p, g, m) = (pointers(parameters), pointers(gradients), pointers(momenta));
+    // SAFETY: three arrays of `p.len()` live tensors; the call keeps none of them.
+    check(unsafe {
+        gpurun_fused_sgd(
+            p.as_ptr(),
+            g.as_ptr(),
+            m.as_ptr(),
+            p.len(),
+            &raw const options,
+        )
+    })
+}
+
+/// `target += weight * (source - target)` for all pairs at once.
+pub(crate) fn foreach_lerp(
+    targets: &[Tensor],
+    sources: &[Tensor],
+    weight: f64,
+) -> Result<(), ShimError> {
+    assert!(targets.len() == sources.len(), "one source per target");
+    let (t, s) = (pointers(targets), pointers(sources));
+    // SAFETY: two arrays of `t.len()` live tensors; the call keeps none of them.
+    check(unsafe { gpurun_foreach_lerp(t.as_ptr(), s.as_ptr(), t.len(), weight) })
+}
+
+/// Lays a 4-dimensional tensor's memory out as NHWC in place; its shape and values stay.
+pub(crate) fn channels_last(tensor: &Tensor) -> Result<(), ShimError> {
+    // SAFETY: a live tensor, used during the call only.
+    check(unsafe { gpurun_channels_last(tensor.as_ptr()) })
+}
+
+fn pointers(tensors: &[Tensor]) -> Vec<*const C_tensor> {
+    tensors.iter().map(Tensor::as_ptr).collect()
+}
+
+fn check(status: c_int) -> Result<(), ShimError> {
+    if status == 0 {
+        return Ok(());
+    }
+    // SAFETY: a NUL-terminated string that lives until this thread's next failure.
+    let text = unsafe { CStr::from_ptr(gpurun_last_error()) };
+    Err(ShimError(text.to_string_lossy().into_owned()))
+}

@@ -1,0 +1,1 @@
+//! The proof that a device works, by a real kernel.

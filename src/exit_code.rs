@@ -1,31 +1,19 @@
 //! The exit codes: an API, documented in `docs/exit-codes.md` (a test compares the two).
 
-/// What the process tells its caller, one meaning per number.
+/// What the process tells its caller, one meaning per number: [`ExitCode::meaning`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
-    /// Done; for `reap`: nothing needs a person.
     Success,
-    /// Something failed that no other code names.
     Failure,
-    /// The command line, the job file or the configuration is wrong; nothing was done.
     Usage,
-    /// The data check refused the data set; nothing was rented.
     Data,
-    /// No such run, or the prefix names several.
     NotFound,
-    /// A provider refused or could not be reached (credentials, credit, capacity, network).
     Provider,
-    /// The box could not be installed, proved, staged or reached.
     Box,
-    /// The training ended as failed, killed or stalled.
     Training,
-    /// Something needs a person: `reap` and `orphans` say what.
     Attention,
-    /// The ledger could not be read or written, or another gpurun holds the run.
     Ledger,
-    /// The question before spending or destroying was answered with no.
     Declined,
-    /// Ended by Ctrl-C; what runs on the box goes on.
     Interrupted,
 }
 
@@ -62,6 +50,31 @@ impl ExitCode {
             Self::Ledger => 9,
             Self::Declined => 10,
             Self::Interrupted => 130,
+        }
+    }
+
+    /// What it says, for `docs/exit-codes.md`.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "done; for `reap`: nothing needs a person",
+            Self::Failure => "something failed that no other code names",
+            Self::Usage => {
+                "the command line, the job file or the configuration is wrong; nothing was done"
+            }
+            Self::Data => "the data check refused the data set; nothing was rented",
+            Self::NotFound => "no such run, or the prefix names several",
+            Self::Provider => {
+                "a provider refused or could not be reached: credentials, credit, capacity, network"
+            }
+            Self::Box => "the box could not be installed, proved, staged or reached",
+            Self::Training => "the training ended as failed, killed or stalled",
+            Self::Attention => "something needs a person; `reap` and `orphans` say what",
+            Self::Ledger => {
+                "the ledger could not be read or written, or another gpurun holds the run"
+            }
+            Self::Declined => "the question before spending or destroying was answered with no",
+            Self::Interrupted => "ended by Ctrl-C; what runs on the box goes on",
         }
     }
 

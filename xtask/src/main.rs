@@ -1,7 +1,12 @@
 //! Set-up and checks of this repository: `cargo xtask <command>`.
 
+mod demo;
 mod libtorch;
 mod output;
+mod prerequisites;
+mod process;
+mod python;
+mod test;
 
 use std::process::ExitCode;
 
@@ -11,6 +16,8 @@ const HELP: &str = "\
 Usage: cargo xtask <command> [options]
 
 Commands:
+  demo              set up, build, draw a data set, and run the main job on this machine
+  test [--full]     everything a change must pass; --full adds whole trainings and real LibreYOLO
   libtorch [--dir DIR] [--verify]   fetch the CPU libtorch set that the trainer links
                                     (DIR: else $LIBTORCH, else .libtorch in the workspace)
 ";
@@ -33,6 +40,8 @@ fn dispatch(arguments: &[String]) -> Result<(), Error> {
         return Err(format!("no command given\n\n{HELP}").into());
     };
     match command.as_str() {
+        "demo" => demo::run_demo(options),
+        "test" => test::run_all(options),
         "libtorch" => Ok(libtorch::run(options)?),
         "help" | "--help" | "-h" => {
             say(HELP);

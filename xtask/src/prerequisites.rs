@@ -1,0 +1,70 @@
+//! What must be on the machine before anything is built: installed when root on Debian, else named.
+
+use std::process::Command;
+
+use crate::Error;
+use crate::process::{run, succeeds};
+
+struct Tool {
+    package: &'static str,
+    program: &'static str,
+    /// Succeeds when the tool is there.
+    probe: &'static [&'static str],
+}
+
+const TOOLS: [Tool; 5] = [
+    Tool {
+        package: "build-essential",
+        program: "c++",
+        probe: &["--version"],
+    },
+    Tool {
+        package: "git",
+        program: "git",
+        probe: &["--version"],
+    },
+    Tool {
+        package: "python3",
+        program: "python3",
+        probe: &["--version"],
+    },
+    Tool {
+        package: "python3-pip",
+        program: "python3",
+        probe: &["-m", "pip", "--version"],
+    },
+    Tool {
+        package: "python3-venv",
+        program: "python3",
+        probe: &["-c", "import venv, ensurepip"],
+    },
+];
+
+/// Makes sure that every tool is there.
+pub(crate) fn ensure() -> Result<(), Error> {
+    let missing: Vec<&str> = missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let line = format!("apt-get install -y {}", missing.join(" "));
+    if !succeeds("apt-get", &["--version"]) || !is_root() {
+        return Err(format!("missing: {}. As root: {line}", missing.join(", ")).into());
+    }
+    run(Command::new("apt-get").arg("update"))?;
+    run(Command::new("apt-get")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .args(["install", "-y", "--no-install-recommends"])
+        .args(&missing))
+}
+
+fn missing() -> Vec<&'static str> {
+    TOOLS
+        .iter()
+        .filter(|tool| !succeeds(tool.program, tool.probe))
+        .map(|tool| tool.package)
+        .collect()
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
+}

@@ -1,0 +1,58 @@
+//! Virtual environments for the tests that drive other people's programs.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::Error;
+use crate::process::{root, run};
+
+/// What a test run drives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Set {
+    /// pycocotools: the reference of our validation.
+    Quick,
+    /// The real LibreYOLO with a whole torch: 5 GB and minutes.
+    Full,
+}
+
+impl Set {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+
+    fn requirements(self) -> &'static [&'static str] {
+        match self {
+            Self::Quick => &["pycocotools==2.0.11"],
+            Self::Full => &["torch==2.13.0", "libreyolo==1.6.0", "onnxruntime"],
+        }
+    }
+}
+
+/// Makes the environment unless it is there with these very requirements; returns its Python.
+pub(crate) fn environment(set: Set) -> Result<PathBuf, Error> {
+    let folder = root().join(".venv").join(set.folder());
+    let python = folder.join("bin/python");
+    let stamp = folder.join("requirements.installed");
+    let wanted = set.requirements().join("\n");
+    if std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
+        return Ok(python);
+    }
+    run(Command::new("python3")
+        .args(["-m", "venv", "--clear"])
+        .arg(&folder))?;
+    run(Command::new(&python)
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ])
+        .args(set.requirements()))?;
+    std::fs::write(&stamp, wanted)
+        .map_err(|error| format!("can't write {}: {error}", stamp.display()))?;
+    Ok(python)
+}

@@ -1,0 +1,298 @@
+//! `data.yaml`: which images, which classes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::split::{Sample, Split, list_images};
+use crate::{Error, Result, label_path};
+
+/// A dataset description, resolved: every path is joined to the dataset's root.
+///
+/// The root is the `path` key; where that is relative it is relative to the YAML file, and where it is
+/// missing it is the YAML file's folder. Nothing outside the file, no environment variable and no
+/// well-known folder, changes what it means, so that a packed dataset means the same on every machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataConfig {
+    /// The YAML file this was read from.
+    pub file: PathBuf,
+    /// What the split entries are relative to.
+    pub root: PathBuf,
+    /// Number of classes: the `nc` key where it is given, else the number of names.
+    pub nc: usize,
+    /// Exactly `nc` names by class id; a class without a name is called `class_ID`.
+    pub names: Vec<String>,
+    /// What the file itself says, for the checks that compare the two.
+    pub declared: Declared,
+    entries: BTreeMap<&'static str, Vec<PathBuf>>,
+}
+
+/// The class keys as the file writes them, before they are reconciled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declared {
+    /// The `nc` key.
+    pub nc: Option<f64>,
+    /// The `names` key: id and name.
+    pub names: BTreeMap<i64, String>,
+}
+
+impl DataConfig {
+    /// Reads a dataset description.
+    ///
+    /// `path` is the YAML file, or a folder that holds `data.yaml` or exactly one `.yaml` file.
+    ///
+    /// # Errors
+    /// When there is no such file, it isn't YAML (with line and column), it names no class, or it
+    /// describes another task (`kpt_shape`, `annotations`).
+    pub fn load(path: &Path) -> Result<Self> {
+        let file = find_file(path)?;
+        let text = fs::read_to_string(&file).map_err(Error::read(&file))?;
+        let raw = parse(&file, &text)?;
+        if raw.kpt_shape.is_some() {
+            return Err(Error::Config {
+                path: file,
+                problem: "'kpt_shape' makes this a pose dataset".into(),
+                remedy: "only detection boxes are supported: export the dataset as detection"
+                    .into(),
+            });
+        }
+        if raw.annotations.is_some() {
+            return Err(Error::Config {
+                path: file,
+                problem: "'annotations' points to COCO JSON".into(),
+                remedy: "convert it to YOLO label files, one .txt per image".into(),
+            });
+        }
+        resolve(file, raw)
+    }
+
+    /// The folders and lists of a split, joined to the root; empty when the split isn't defined.
+    pub fn entries(&self, split: Split) -> &[PathBuf] {
+        self.entries.get(split.as_str()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The images of a split with their label files, in sorted order within each entry.
+    ///
+    /// Neither file is opened; an image named by a list may not exist.
+    ///
+    /// # Errors
+    /// When an entry doesn't exist or can't be read.
+    pub fn samples(&self, split: Split) -> Result<Vec<Sample>> {
+        let mut samples = Vec::new();
+        for entry in self.entries(split) {
+            if !entry.exists() {
+                return Err(Error::MissingEntry {
+                    config: self.file.clone(),
+                    split: split.as_str(),
+                    entry: entry.clone(),
+                });
+            }
+            samples.extend(list_images(entry)?.into_iter().map(|image| {
+                let label = label_path(&self.root, &image);
+                Sample { image, label }
+            }));
+        }
+        Ok(samples)
+    }
+}
+
+fn find_file(path: &Path) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let usual = path.join("data.yaml");
+    if usual.is_file() {
+        return Ok(usual);
+    }
+    let mut candidates = Vec::new();
+    for entry in fs::read_dir(path).map_err(Error::read(path))? {
+        let file = entry.map_err(Error::read(path))?.path();
+        if file
+            .extension()
+            .is_some_and(|suffix| suffix == "yaml" || suffix == "yml")
+        {
+            candidates.push(file);
+        }
+    }
+    candidates.sort();
+    match candidates.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(Error::NoConfig {
+            dir: path.to_path_buf(),
+            found: "no .yaml file".into(),
+        }),
+        several => {
+            let names: Vec<_> = several
+                .iter()
+                .filter_map(|file| file.file_name())
+                .map(|name| name.to_string_lossy())
+                .collect();
+            Err(Error::NoConfig {
+                dir: path.to_path_buf(),
+                found: names.join(", "),
+            })
+        }
+    }
+}
+
+fn parse(file: &Path, text: &str) -> Result<Raw> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let (line, column) = error
+            .location()
+            .map_or((0, 0), |at| (at.line(), at.column()));
+        Error::Yaml {
+            path: file.to_path_buf(),
+            line,
+            column,
+            message: error.to_string(),
+        }
+    })
+}
+
+fn resolve(file: PathBuf, raw: Raw) -> Result<DataConfig> {
+    let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
+    let root = raw
+        .path
+        .map_or_else(|| folder.clone(), |path| folder.join(path));
+    let declared_names = raw.names.map_or_else(BTreeMap::new, |Names(names)| names);
+    let nc = match raw.nc {
+        Some(nc) if nc >= 1.0 && nc.fract() == 0.0 && nc <= 1e6 => nc as usize,
+        Some(nc) => {
+            return Err(Error::Config {
+                path: file,
+                problem: format!("nc is {nc}"),
+                remedy: "write the number of classes, a whole number of at least 1".into(),
+            });
+        }
+        None => declared_names.len(),
+    };
+    if nc == 0 {
+        return Err(Error::Config {
+            path: file,
+            problem: "the file names no class".into(),
+            remedy: "add 'names:' with one name per class id".into(),
+        });
+    }
+    let names = (0..nc)
+        .map(|id| {
+            declared_names
+                .get(&(id as i64))
+                .cloned()
+                .unwrap_or_else(|| format!("class_{id}"))
+        })
+        .collect();
+    let mut entries = BTreeMap::new();
+    for (split, value) in [
+        (Split::Train, raw.train),
+        (Split::Val, raw.val),
+        (Split::Test, raw.test),
+    ] {
+        let Some(OneOrMany(paths)) = value else {
+            continue;
+        };
+        let joined = paths
+            .iter()
+            .filter(|path| !path.is_empty())
+            .map(|path| root.join(path))
+            .collect();
+        entries.insert(split.as_str(), joined);
+    }
+    let declared = Declared {
+        nc: raw.nc,
+        names: declared_names,
+    };
+    Ok(DataConfig {
+        file,
+        root,
+        nc,
+        names,
+        declared,
+        entries,
+    })
+}
+
+/// The keys of the file that matter here; every other key is somebody else's and ignored.
+#[derive(Deserialize)]
+struct Raw {
+    path: Option<String>,
+    train: Option<OneOrMany>,
+    val: Option<OneOrMany>,
+    test: Option<OneOrMany>,
+    nc: Option<f64>,
+    names: Option<Names>,
+    kpt_shape: Option<IgnoredAny>,
+    annotations: Option<IgnoredAny>,
+}
+
+/// A path or a list of paths.
+struct OneOrMany(Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Paths;
+        impl<'de> Visitor<'de> for Paths {
+            type Value = OneOrMany;
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a path or a list of paths")
+            }
+            fn visit_str<E>(self, path: &str) -> std::result::Result<OneOrMany, E> {
+                Ok(OneOrMany(vec![path.to_owned()]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> std::result::Result<OneOrMany, A::Error> {
+                let mut paths = Vec::new();
+                while let Some(path) = list.next_element()? {
+                    paths.push(path);
+                }
+                Ok(OneOrMany(paths))
+            }
+        }
+        deserializer.deserialize_any(Paths)
+    }
+}
+
+/// Class names: a list, whose positions are the ids, or a map from id to name.
+struct Names(BTreeMap<i64, String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct ListOrMap;
+        impl<'de> Visitor<'de> for ListOrMap {
+            type Value = Names;
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a list of class names, or a map from class id to name")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut list: A,
+            ) -> std::result::Result<Names, A::Error> {
+                let mut names = BTreeMap::new();
+                while let Some(name) = list.next_element()? {
+                    names.insert(names.len() as i64, name);
+                }
+                Ok(Names(names))
+            }
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Names, A::Error> {
+                let mut names = BTreeMap::new();
+                while let Some((id, name)) = map.next_entry()? {
+                    names.insert(id, name);
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_any(ListOrMap)
+    }
+}
+
+#[cfg(test)]
+mod tests;

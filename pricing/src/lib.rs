@@ -1,1 +1,16 @@
-//! See Cargo.toml.
+//! The arithmetic of renting, pure: no file, no socket, no clock. Data and a `now` go in, a value comes out.
+//!
+//! Money and rates are exact decimals; they are rounded only to be shown, and running time only up to a provider's
+//! own quantum. `f64` arithmetic doesn't compile here.
+
+#![deny(clippy::float_arithmetic)]
+
+mod decimal_unit;
+pub mod money;
+pub mod quantity;
+pub mod rate_card;
+
+pub use decimal_unit::QuantityError;
+pub use money::{GigabyteMonthRate, GigabyteRate, HourlyRate, Money};
+pub use quantity::{Gigabytes, Hours, HoursPerMonth, Probability};
+pub use rate_card::{RateCard, StopSupport};

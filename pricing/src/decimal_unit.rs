@@ -12,13 +12,21 @@ pub(crate) const LARGEST_INPUT: i64 = 1_000_000_000;
 pub enum QuantityError {
     /// Not a decimal number, with or without its unit.
     #[error("`{input}` is not {what}: write it like `{example}`")]
-    NotANumber { input: String, what: &'static str, example: &'static str },
+    NotANumber {
+        input: String,
+        what: &'static str,
+        example: &'static str,
+    },
     /// Below zero, where only what is spent, stored or waited can be meant.
     #[error("`{input}` is negative: {what} can't be less than zero")]
     Negative { input: String, what: &'static str },
     /// Beyond a thousand million, or beyond the quantity's own bounds.
     #[error("`{input}` is out of range: {what} lies {range}")]
-    OutOfRange { input: String, what: &'static str, range: &'static str },
+    OutOfRange {
+        input: String,
+        what: &'static str,
+        range: &'static str,
+    },
 }
 
 /// Half away from zero, as bills round, with exactly `decimals` digits after the point.
@@ -36,16 +44,34 @@ pub(crate) fn parse(
     what: &'static str,
     example: &'static str,
 ) -> Result<Decimal, QuantityError> {
-    let not_a_number = || QuantityError::NotANumber { input: text.to_owned(), what, example };
+    let not_a_number = || QuantityError::NotANumber {
+        input: text.to_owned(),
+        what,
+        example,
+    };
     let mut number = text.trim();
-    number = prefixes.iter().find_map(|prefix| number.strip_prefix(prefix)).unwrap_or(number);
-    number = suffixes.iter().find_map(|suffix| strip_suffix_ignoring_case(number, suffix)).unwrap_or(number).trim();
+    number = prefixes
+        .iter()
+        .find_map(|prefix| number.strip_prefix(prefix))
+        .unwrap_or(number);
+    number = suffixes
+        .iter()
+        .find_map(|suffix| strip_suffix_ignoring_case(number, suffix))
+        .unwrap_or(number)
+        .trim();
     let value = Decimal::from_str_exact(number).map_err(|_| not_a_number())?;
     if value.is_sign_negative() && !value.is_zero() {
-        return Err(QuantityError::Negative { input: text.to_owned(), what });
+        return Err(QuantityError::Negative {
+            input: text.to_owned(),
+            what,
+        });
     }
     if value > Decimal::from(LARGEST_INPUT) {
-        return Err(QuantityError::OutOfRange { input: text.to_owned(), what, range: "below 1,000,000,000" });
+        return Err(QuantityError::OutOfRange {
+            input: text.to_owned(),
+            what,
+            range: "below 1,000,000,000",
+        });
     }
     Ok(value)
 }
@@ -57,7 +83,10 @@ fn strip_suffix_ignoring_case<'a>(text: &'a str, suffix: &str) -> Option<&'a str
 }
 
 /// Takes a quantity from JSON or TOML in whatever way it was written there: `"3.48"`, `"$3.48"`, `3.48` or `3`.
-pub(crate) struct QuantityVisitor<T>(pub(crate) std::marker::PhantomData<T>, pub(crate) &'static str);
+pub(crate) struct QuantityVisitor<T>(
+    pub(crate) std::marker::PhantomData<T>,
+    pub(crate) &'static str,
+);
 
 impl<T> serde::de::Visitor<'_> for QuantityVisitor<T>
 where

@@ -5,12 +5,18 @@
 
 #![deny(clippy::float_arithmetic)]
 
+pub mod billing;
+pub mod break_even;
 mod decimal_unit;
+pub mod gpu;
 pub mod money;
 pub mod quantity;
 pub mod rate_card;
 
+pub use billing::{BillLine, BilledState, RunCost, StateInterval, Usage, run_cost};
+pub use break_even::{Action, Gap, RebuildTerms, RestartOdds, StopCosts, Verdict, decide};
 pub use decimal_unit::QuantityError;
+pub use gpu::{GpuError, GpuModel, GpuRequest, GpuSelection};
 pub use money::{GigabyteMonthRate, GigabyteRate, HourlyRate, Money};
 pub use quantity::{Gigabytes, Hours, HoursPerMonth, Probability};
 pub use rate_card::{RateCard, StopSupport};

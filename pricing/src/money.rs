@@ -49,7 +49,10 @@ impl Money {
 
     /// What a bill shows: whole cents, half a cent away from zero.
     pub fn to_cents(self) -> Self {
-        Self::new(self.amount().round_dp_with_strategy(2, rust_decimal::RoundingStrategy::MidpointAwayFromZero))
+        Self::new(
+            self.amount()
+                .round_dp_with_strategy(2, rust_decimal::RoundingStrategy::MidpointAwayFromZero),
+        )
     }
 }
 
@@ -57,7 +60,9 @@ impl HourlyRate {
     /// The charge for an exact stretch of time; one multiplication and one division, so nothing is rounded twice.
     pub fn charge_for(self, time: TimeDelta) -> Money {
         let milliseconds = Decimal::from(time.num_milliseconds());
-        Money::new(self.amount().saturating_mul(milliseconds) / Decimal::from(MILLISECONDS_PER_HOUR))
+        Money::new(
+            self.amount().saturating_mul(milliseconds) / Decimal::from(MILLISECONDS_PER_HOUR),
+        )
     }
 }
 
@@ -86,7 +91,10 @@ impl fmt::Display for Money {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = self.to_cents();
         let sign = if cents < Self::ZERO { "-" } else { "" };
-        formatter.pad(&format!("{sign}${}", Self::new(cents.amount().abs()).figure()))
+        formatter.pad(&format!(
+            "{sign}${}",
+            Self::new(cents.amount().abs()).figure()
+        ))
     }
 }
 
@@ -123,18 +131,40 @@ mod tests {
 
     #[test]
     fn people_may_write_the_unit_or_leave_it() {
-        for text in ["3.4828", "$3.4828", "$3.4828/h", " 3.4828/hr ", "3.4828 /hour"] {
-            assert_eq!(text.parse::<HourlyRate>(), Ok(HourlyRate::new(dec!(3.4828))), "{text}");
+        for text in [
+            "3.4828",
+            "$3.4828",
+            "$3.4828/h",
+            " 3.4828/hr ",
+            "3.4828 /hour",
+        ] {
+            assert_eq!(
+                text.parse::<HourlyRate>(),
+                Ok(HourlyRate::new(dec!(3.4828))),
+                "{text}"
+            );
         }
-        assert_eq!("$0.20/GB-month".parse::<GigabyteMonthRate>(), Ok(GigabyteMonthRate::new(dec!(0.20))));
-        assert_eq!("0.003/gb".parse::<GigabyteRate>(), Ok(GigabyteRate::new(dec!(0.003))));
+        assert_eq!(
+            "$0.20/GB-month".parse::<GigabyteMonthRate>(),
+            Ok(GigabyteMonthRate::new(dec!(0.20)))
+        );
+        assert_eq!(
+            "0.003/gb".parse::<GigabyteRate>(),
+            Ok(GigabyteRate::new(dec!(0.003)))
+        );
     }
 
     #[test]
     fn what_is_no_price_is_said_with_an_example() {
         let say = |text: &str| text.parse::<Money>().map_err(|error| error.to_string());
-        assert_eq!(say("lots"), Err("`lots` is not an amount of money: write it like `1.50`".into()));
-        assert_eq!(say("-1"), Err("`-1` is negative: an amount of money can't be less than zero".into()));
+        assert_eq!(
+            say("lots"),
+            Err("`lots` is not an amount of money: write it like `1.50`".into())
+        );
+        assert_eq!(
+            say("-1"),
+            Err("`-1` is negative: an amount of money can't be less than zero".into())
+        );
         assert!(say("99999999999").is_err_and(|message| message.contains("out of range")));
         for text in ["", "$", "1e3", "NaN", "∞", "1.2.3", "$$1", "é/h"] {
             assert!(text.parse::<HourlyRate>().is_err(), "{text}");
@@ -146,46 +176,73 @@ mod tests {
         assert_eq!(Money::new(dec!(0.9997)).to_string(), "$1.00");
         assert_eq!(Money::new(dec!(-0.125)).to_string(), "-$0.13");
         assert_eq!(Money::new(dec!(-0.001)).to_string(), "$0.00");
-        assert_eq!(HourlyRate::new(dec!(0.0684931506849)).to_string(), "$0.0685/h");
+        assert_eq!(
+            HourlyRate::new(dec!(0.0684931506849)).to_string(),
+            "$0.0685/h"
+        );
         assert_eq!(HourlyRate::new(dec!(3)).to_string(), "$3.0000/h");
-        assert_eq!(GigabyteMonthRate::new(dec!(0.2)).to_string(), "$0.20/GB-month");
+        assert_eq!(
+            GigabyteMonthRate::new(dec!(0.2)).to_string(),
+            "$0.20/GB-month"
+        );
         assert_eq!(GigabyteRate::new(dec!(0.0030)).to_string(), "$0.003/GB");
         assert_eq!(format!("[{:>9}]", Money::new(dec!(12.5))), "[   $12.50]");
     }
 
     #[test]
-    fn the_stopped_rate_of_the_measured_box_depends_on_the_month() -> Result<(), Box<dyn std::error::Error>> {
+    fn the_stopped_rate_of_the_measured_box_depends_on_the_month()
+    -> Result<(), Box<dyn std::error::Error>> {
         let rate = GigabyteMonthRate::new(dec!(0.20));
         let disk = Gigabytes::new(dec!(250));
-        assert_eq!(rate.per_hour(disk, HoursPerMonth::new(dec!(730))?).figure(), "0.0685");
-        assert_eq!(rate.per_hour(disk, HoursPerMonth::new(dec!(720))?).figure(), "0.0694");
+        assert_eq!(
+            rate.per_hour(disk, HoursPerMonth::new(dec!(730))?).figure(),
+            "0.0685"
+        );
+        assert_eq!(
+            rate.per_hour(disk, HoursPerMonth::new(dec!(720))?).figure(),
+            "0.0694"
+        );
         Ok(())
     }
 
     #[test]
     fn time_is_charged_exactly() {
         let rate = HourlyRate::new(dec!(3.6));
-        assert_eq!(rate.charge_for(TimeDelta::milliseconds(1)), Money::new(dec!(0.000001)));
-        assert_eq!(rate.charge_for(TimeDelta::hours(10)), rate * Hours::new(dec!(10)));
+        assert_eq!(
+            rate.charge_for(TimeDelta::milliseconds(1)),
+            Money::new(dec!(0.000001))
+        );
+        assert_eq!(
+            rate.charge_for(TimeDelta::hours(10)),
+            rate * Hours::new(dec!(10))
+        );
     }
 
     #[test]
     fn nothing_overflows_into_a_panic() {
         let huge = Money::new(Decimal::MAX);
         assert_eq!(huge + huge, huge);
-        assert_eq!(HourlyRate::new(Decimal::MAX) * Hours::new(Decimal::MAX), huge);
+        assert_eq!(
+            HourlyRate::new(Decimal::MAX) * Hours::new(Decimal::MAX),
+            huge
+        );
         assert_eq!(huge.lasts_at(HourlyRate::new(Decimal::new(1, 28))), None);
         assert_eq!(huge.lasts_at(HourlyRate::ZERO), None);
     }
 
     #[test]
-    fn json_keeps_every_digit_and_takes_what_people_write() -> Result<(), Box<dyn std::error::Error>> {
+    fn json_keeps_every_digit_and_takes_what_people_write() -> Result<(), Box<dyn std::error::Error>>
+    {
         let third = HourlyRate::new(Decimal::ONE / dec!(3));
         let text = serde_json::to_string(&third)?;
         assert_eq!(text, "\"0.3333333333333333333333333333\"");
         assert_eq!(serde_json::from_str::<HourlyRate>(&text)?, third);
         for written in ["\"$60.50\"", "60.5", "\"60.5\""] {
-            assert_eq!(serde_json::from_str::<Money>(written)?, Money::new(dec!(60.5)), "{written}");
+            assert_eq!(
+                serde_json::from_str::<Money>(written)?,
+                Money::new(dec!(60.5)),
+                "{written}"
+            );
         }
         assert_eq!(serde_json::from_str::<Money>("60")?, Money::new(dec!(60)));
         assert!(serde_json::from_str::<Money>("-60").is_err());

@@ -38,7 +38,10 @@ impl Hours {
     pub fn to_time_delta(self) -> TimeDelta {
         let longest = TimeDelta::days(36_500);
         let seconds = self.amount().saturating_mul(dec!(3600)).ceil();
-        i64::try_from(seconds).ok().and_then(TimeDelta::try_seconds).map_or(longest, |time| time.min(longest))
+        i64::try_from(seconds)
+            .ok()
+            .and_then(TimeDelta::try_seconds)
+            .map_or(longest, |time| time.min(longest))
     }
 }
 
@@ -59,7 +62,10 @@ impl fmt::Display for Gigabytes {
 
 /// Rounded to at most `decimals` digits, without trailing zeros: `10`, `14.6`.
 fn plain(value: Decimal, decimals: u32) -> String {
-    value.round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero).normalize().to_string()
+    value
+        .round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero)
+        .normalize()
+        .to_string()
 }
 
 /// How many hours a provider divides its monthly prices by: 730 (a twelfth of a year) or 720 (30 days).
@@ -78,7 +84,11 @@ impl HoursPerMonth {
     pub fn new(hours: Decimal) -> Result<Self, QuantityError> {
         if hours < Decimal::ONE || hours > dec!(10_000) {
             let range = "between 1 and 10,000 (usual are 730 and 720)";
-            return Err(QuantityError::OutOfRange { input: hours.to_string(), what: Self::WHAT, range });
+            return Err(QuantityError::OutOfRange {
+                input: hours.to_string(),
+                what: Self::WHAT,
+                range,
+            });
         }
         Ok(Self(hours))
     }
@@ -108,7 +118,11 @@ impl Probability {
     pub fn new(value: Decimal) -> Result<Self, QuantityError> {
         if value < Decimal::ZERO || value > Decimal::ONE {
             let range = "between 0 (never) and 1 (certain)";
-            return Err(QuantityError::OutOfRange { input: value.to_string(), what: Self::WHAT, range });
+            return Err(QuantityError::OutOfRange {
+                input: value.to_string(),
+                what: Self::WHAT,
+                range,
+            });
         }
         Ok(Self(value))
     }
@@ -180,16 +194,33 @@ mod tests {
 
     #[test]
     fn a_schedule_made_from_hours_never_comes_early() {
-        assert_eq!(Hours::new(dec!(0.0001)).to_time_delta(), TimeDelta::seconds(1));
-        assert_eq!(Hours::new(Decimal::MAX).to_time_delta(), TimeDelta::days(36_500));
+        assert_eq!(
+            Hours::new(dec!(0.0001)).to_time_delta(),
+            TimeDelta::seconds(1)
+        );
+        assert_eq!(
+            Hours::new(Decimal::MAX).to_time_delta(),
+            TimeDelta::days(36_500)
+        );
         assert_eq!(Hours::from_time_delta(TimeDelta::minutes(-5)), Hours::ZERO);
     }
 
     #[test]
     fn a_month_without_hours_and_a_chance_above_one_are_refused() {
-        assert!("0".parse::<HoursPerMonth>().is_err_and(|error| error.to_string().contains("between 1 and 10,000")));
-        assert!("1.2".parse::<Probability>().is_err_and(|error| error.to_string().contains("between 0 (never)")));
-        assert!("-0.2".parse::<Probability>().is_err_and(|error| error.to_string().contains("negative")));
+        assert!(
+            "0".parse::<HoursPerMonth>()
+                .is_err_and(|error| error.to_string().contains("between 1 and 10,000"))
+        );
+        assert!(
+            "1.2"
+                .parse::<Probability>()
+                .is_err_and(|error| error.to_string().contains("between 0 (never)"))
+        );
+        assert!(
+            "-0.2"
+                .parse::<Probability>()
+                .is_err_and(|error| error.to_string().contains("negative"))
+        );
         assert_eq!("1".parse(), Ok(Probability::CERTAIN));
     }
 }

@@ -65,8 +65,15 @@ impl RateCard {
             return TimeDelta::zero();
         }
         let quantum = i64::from(self.quantum_seconds.get()) * 1000;
-        let wanted = ran.num_milliseconds().max(i64::from(self.minimum_seconds) * 1000);
-        TimeDelta::milliseconds(wanted.div_euclid(quantum).saturating_add(i64::from(wanted % quantum != 0)) * quantum)
+        let wanted = ran
+            .num_milliseconds()
+            .max(i64::from(self.minimum_seconds) * 1000);
+        TimeDelta::milliseconds(
+            wanted
+                .div_euclid(quantum)
+                .saturating_add(i64::from(wanted % quantum != 0))
+                * quantum,
+        )
     }
 }
 
@@ -106,24 +113,38 @@ pub(crate) mod tests {
         assert_eq!(card.running_rate(disk).figure(), "3.4828");
         card.running = HourlyRate::new(dec!(3.4134));
         card.disk_running = GigabyteMonthRate::new(dec!(0.20));
-        assert_eq!(card.running_rate(disk).figure(), "3.4828", "quoted apart: added once");
+        assert_eq!(
+            card.running_rate(disk).figure(),
+            "3.4828",
+            "quoted apart: added once"
+        );
     }
 
     #[test]
     fn time_is_billed_up_to_the_quantum_and_never_below_the_minimum() {
         let mut card = measured(HoursPerMonth::THIRTY_DAYS);
         card.quantum_seconds = NonZeroU32::new(60).expect("not zero");
-        let billed = |card: &RateCard, ms| card.billed_time(TimeDelta::milliseconds(ms)).num_seconds();
-        assert_eq!([0, 1, 60_000, 60_001].map(|ms| billed(&card, ms)), [0, 60, 60, 120]);
+        let billed =
+            |card: &RateCard, ms| card.billed_time(TimeDelta::milliseconds(ms)).num_seconds();
+        assert_eq!(
+            [0, 1, 60_000, 60_001].map(|ms| billed(&card, ms)),
+            [0, 60, 60, 120]
+        );
         assert_eq!(billed(&card, -5), 0);
         card.minimum_seconds = 90;
-        assert_eq!([0, 1, 60_000, 130_000].map(|ms| billed(&card, ms)), [0, 120, 120, 180]);
+        assert_eq!(
+            [0, 1, 60_000, 130_000].map(|ms| billed(&card, ms)),
+            [0, 120, 120, 180]
+        );
     }
 
     #[test]
     fn a_card_survives_the_ledger() -> Result<(), serde_json::Error> {
         let card = measured(HoursPerMonth::THIRTY_DAYS);
-        assert_eq!(serde_json::from_str::<RateCard>(&serde_json::to_string(&card)?)?, card);
+        assert_eq!(
+            serde_json::from_str::<RateCard>(&serde_json::to_string(&card)?)?,
+            card
+        );
         let zero_month = serde_json::to_string(&card)?.replace("\"720\"", "\"0\"");
         assert!(serde_json::from_str::<RateCard>(&zero_month).is_err());
         Ok(())

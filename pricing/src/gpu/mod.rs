@@ -1,0 +1,7 @@
+//! GPU names: what a person asks for, what vendors call it, and which of the two are the same.
+
+mod model;
+mod request;
+
+pub use model::{FormFactor, GpuModel, MODELS};
+pub use request::{GpuError, GpuRequest, GpuSelection};

@@ -23,3 +23,5 @@ pub mod smoke;
 pub mod train;
 
 mod shim;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,188 @@
+//! Convolution, batch normalisation, activation: the brick of every block.
+
+use tch::Tensor;
+use tch::nn::ModuleT;
+
+use super::variables::{Group, Scope};
+
+const NORM_EPSILON: f64 = 1e-3;
+const NORM_MOMENTUM: f64 = 0.03;
+
+/// Convolution without bias, batch normalisation, SiLU.
+#[derive(Debug)]
+pub(super) struct Conv {
+    conv: Conv2d,
+    bn: BatchNorm,
+    activation: Activation,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Activation {
+    Silu,
+    Identity,
+}
+
+impl Conv {
+    /// Keeps the resolution.
+    pub(super) fn new(scope: &Scope<'_>, inputs: i64, outputs: i64, kernel: i64) -> Self {
+        Self::with_shape(scope, Shape::new(inputs, outputs, kernel), Activation::Silu)
+    }
+
+    /// Halves the resolution.
+    pub(super) fn halving(scope: &Scope<'_>, inputs: i64, outputs: i64, kernel: i64) -> Self {
+        let shape = Shape {
+            stride: 2,
+            ..Shape::new(inputs, outputs, kernel)
+        };
+        Self::with_shape(scope, shape, Activation::Silu)
+    }
+
+    /// Convolves each group of channels on its own.
+    pub(super) fn grouped(
+        scope: &Scope<'_>,
+        inputs: i64,
+        outputs: i64,
+        kernel: i64,
+        groups: i64,
+    ) -> Self {
+        let shape = Shape {
+            groups,
+            ..Shape::new(inputs, outputs, kernel)
+        };
+        Self::with_shape(scope, shape, Activation::Silu)
+    }
+
+    /// Without activation.
+    pub(super) fn linear(scope: &Scope<'_>, inputs: i64, outputs: i64, kernel: i64) -> Self {
+        Self::with_shape(
+            scope,
+            Shape::new(inputs, outputs, kernel),
+            Activation::Identity,
+        )
+    }
+
+    fn with_shape(scope: &Scope<'_>, shape: Shape, activation: Activation) -> Self {
+        Self {
+            conv: Conv2d::new(&(scope / "conv"), shape, None),
+            bn: BatchNorm::new(&(scope / "bn"), shape.outputs),
+            activation,
+        }
+    }
+}
+
+impl ModuleT for Conv {
+    fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
+        let y = self.bn.forward_t(&self.conv.forward(x), train);
+        match self.activation {
+            Activation::Silu => y.silu(),
+            Activation::Identity => y,
+        }
+    }
+}
+
+/// What a convolution looks like; padding keeps the resolution at stride 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) inputs: i64,
+    pub(super) outputs: i64,
+    pub(super) kernel: i64,
+    pub(super) stride: i64,
+    pub(super) groups: i64,
+}
+
+impl Shape {
+    pub(super) fn new(inputs: i64, outputs: i64, kernel: i64) -> Self {
+        Self {
+            inputs,
+            outputs,
+            kernel,
+            stride: 1,
+            groups: 1,
+        }
+    }
+}
+
+/// A bare convolution.
+#[derive(Debug)]
+pub(super) struct Conv2d {
+    weight: Tensor,
+    bias: Option<Tensor>,
+    shape: Shape,
+}
+
+impl Conv2d {
+    /// PyTorch's default for the kernel, U(±1/√fan-in), and `bias` as the bias's start if it has one.
+    pub(super) fn new(scope: &Scope<'_>, shape: Shape, bias: Option<f64>) -> Self {
+        let Shape {
+            inputs,
+            outputs,
+            kernel,
+            groups,
+            ..
+        } = shape;
+        let fan_in = inputs / groups * kernel * kernel;
+        let size = [outputs, inputs / groups, kernel, kernel];
+        #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+        let bound = 1.0 / (fan_in as f64).sqrt();
+        Self {
+            weight: scope.uniform("weight", &size, bound, Group::ConvWeight),
+            bias: bias.map(|value| scope.constant("bias", &[outputs], value, Group::Bias)),
+            shape,
+        }
+    }
+
+    pub(super) fn forward(&self, x: &Tensor) -> Tensor {
+        let Shape {
+            kernel,
+            stride,
+            groups,
+            ..
+        } = self.shape;
+        let padding = (kernel - 1) / 2;
+        x.conv2d(
+            &self.weight,
+            self.bias.as_ref(),
+            [stride, stride],
+            [padding, padding],
+            [1, 1],
+            groups,
+        )
+    }
+}
+
+#[derive(Debug)]
+struct BatchNorm {
+    weight: Tensor,
+    bias: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+}
+
+impl BatchNorm {
+    fn new(scope: &Scope<'_>, channels: i64) -> Self {
+        let size = [channels];
+        let module = Self {
+            weight: scope.constant("weight", &size, 1.0, Group::NormWeight),
+            bias: scope.constant("bias", &size, 0.0, Group::Bias),
+            running_mean: scope.statistic("running_mean", &size, 0.0),
+            running_var: scope.statistic("running_var", &size, 1.0),
+        };
+        scope.counter("num_batches_tracked");
+        module
+    }
+}
+
+impl ModuleT for BatchNorm {
+    fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
+        x.batch_norm(
+            Some(&self.weight),
+            Some(&self.bias),
+            Some(&self.running_mean),
+            Some(&self.running_var),
+            train,
+            NORM_MOMENTUM,
+            NORM_EPSILON,
+            true,
+        )
+    }
+}

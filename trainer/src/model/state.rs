@@ -1,0 +1,207 @@
+//! State dicts: the network's tensors by name, out and in.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use tch::Tensor;
+
+use super::size::Size;
+use super::variables::{Role, Variable};
+use super::yolo9::{Yolo9, Yolo9Config};
+
+/// What became of a state dict's tensors.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Number of tensors taken over.
+    pub loaded: usize,
+    /// Tensors of the network that the state dict doesn't have; they keep their values.
+    pub missing: Vec<String>,
+    /// Tensors of the state dict that the network doesn't have.
+    pub unexpected: Vec<String>,
+    /// Class outputs for another number of classes; the network's keep their values.
+    pub other_classes: Vec<ShapeMismatch>,
+}
+
+/// A tensor of another shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShapeMismatch {
+    /// Its name.
+    pub name: String,
+    /// The network's shape.
+    pub expected: Vec<i64>,
+    /// The state dict's.
+    pub found: Vec<i64>,
+}
+
+/// Why a state dict cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// A tensor has another shape, and not because the classes are others.
+    #[error(
+        "`{}` has shape {:?} in the weights and {:?} in this network: they are of another size or \
+         class width; build the network from the weights' own configuration", .0.name, .0.found, .0.expected
+    )]
+    Shape(ShapeMismatch),
+    /// No name is known.
+    #[error("none of the {found} tensors belongs to a YOLO9 network (the first is `{first}`)")]
+    Foreign {
+        /// How many there are.
+        found: usize,
+        /// The first one's name.
+        first: String,
+    },
+    /// A tensor that tells the configuration is absent or has an unknown shape.
+    #[error(
+        "`{name}` is {found}, which no size of YOLO9 has; are these YOLO9 weights of size t, s, m or c?"
+    )]
+    Configuration {
+        /// The tensor looked at.
+        name: &'static str,
+        /// Its shape, or that it is absent.
+        found: String,
+    },
+}
+
+impl LoadReport {
+    /// Whether every tensor of the network was set.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_empty() && self.other_classes.is_empty()
+    }
+}
+
+impl Yolo9Config {
+    /// Reads the configuration off the shapes of a state dict.
+    ///
+    /// # Errors
+    /// When the tensors are not those of a YOLO9 network.
+    pub fn of_state_dict(state: &[(String, Tensor)]) -> Result<Self, LoadError> {
+        let outputs = |name: &'static str| {
+            let found = state.iter().find(|(key, _)| canonical(key) == name);
+            let shape = found.map(|(_, tensor)| tensor.size());
+            shape
+                .as_ref()
+                .and_then(|shape| shape.first().copied())
+                .ok_or_else(|| LoadError::Configuration {
+                    name,
+                    found: shape.map_or_else(|| "absent".into(), |shape| format!("{shape:?}")),
+                })
+        };
+        const STEM: &str = "backbone.conv0.conv.weight";
+        let first = || outputs("backbone.elan1.cv1.conv.weight");
+        let size = match (outputs(STEM)?, first()?) {
+            (16, _) => Size::T,
+            (64, _) => Size::C,
+            (32, 64) => Size::S,
+            (32, 128) => Size::M,
+            (stem, first) => {
+                return Err(LoadError::Configuration {
+                    name: STEM,
+                    found: format!("{stem} channels wide before {first}"),
+                });
+            }
+        };
+        Ok(Self {
+            size,
+            nc: outputs("head.cv3.0.2.weight")?,
+            class_width: Some(outputs("head.cv3.0.0.conv.weight")?),
+            aux: state
+                .iter()
+                .any(|(key, _)| canonical(key).starts_with("aux.")),
+        })
+    }
+}
+
+impl Yolo9 {
+    /// All tensors by name, in the order of PyTorch's `state_dict()`: parameters and statistics are
+    /// the network's own (not copies), the counters are current.
+    #[must_use]
+    pub fn state_dict(&self) -> Vec<(String, Tensor)> {
+        let entry = |variable: &Variable| {
+            let tensor = match variable.role {
+                Role::Counter => &variable.tensor + self.batches.get(),
+                _ => variable.tensor.detach(),
+            };
+            (variable.name.clone(), tensor)
+        };
+        self.variables.iter().map(entry).collect()
+    }
+
+    /// Takes over a state dict's values, of any floating kind and from any device.
+    ///
+    /// Class outputs for another number of classes are left as they are and reported. Names with
+    /// LibreYOLO's older prefixes are understood. On an error nothing was changed.
+    ///
+    /// # Errors
+    /// When a shape doesn't fit or no name is known.
+    pub fn load_state_dict(&self, state: &[(String, Tensor)]) -> Result<LoadReport, LoadError> {
+        let mut report = LoadReport::default();
+        let mut given: HashMap<Cow<'_, str>, &Tensor> = state
+            .iter()
+            .map(|(name, tensor)| (canonical(name), tensor))
+            .collect();
+        let mut pairs = Vec::new();
+        for variable in &self.variables {
+            let Some(tensor) = given.remove(variable.name.as_str()) else {
+                report.missing.push(variable.name.clone());
+                continue;
+            };
+            if tensor.size() == variable.tensor.size() {
+                pairs.push((variable, tensor));
+                continue;
+            }
+            let mismatch = ShapeMismatch {
+                name: variable.name.clone(),
+                expected: variable.tensor.size(),
+                found: tensor.size(),
+            };
+            if !is_class_output(&variable.name) {
+                return Err(LoadError::Shape(mismatch));
+            }
+            report.other_classes.push(mismatch);
+        }
+        if pairs.is_empty() {
+            return Err(LoadError::Foreign {
+                found: state.len(),
+                first: state
+                    .first()
+                    .map_or_else(String::new, |(name, _)| name.clone()),
+            });
+        }
+        report.unexpected = given
+            .into_keys()
+            .filter(|name| !is_constant(name))
+            .map(Cow::into_owned)
+            .collect();
+        report.unexpected.sort();
+        report.loaded = pairs.len();
+        tch::no_grad(|| {
+            for (variable, tensor) in pairs {
+                variable.tensor.shallow_clone().copy_(tensor);
+            }
+        });
+        self.batches.set(0);
+        Ok(report)
+    }
+}
+
+/// The name without what wrappers and older versions put before it.
+fn canonical(name: &str) -> Cow<'_, str> {
+    let name = name.strip_prefix("module.").unwrap_or(name);
+    match name.strip_prefix("detect.") {
+        Some(rest) => format!("head.{rest}").into(),
+        None => name.into(),
+    }
+}
+
+/// The last layer of a class tower, the only one whose shape depends on the classes.
+fn is_class_output(name: &str) -> bool {
+    let mut segments = name.split('.');
+    let head = matches!(segments.next(), Some("head" | "aux_head"));
+    head && segments.next() == Some("cv3") && segments.nth(1) == Some("2")
+}
+
+/// Constants that some writers store along.
+fn is_constant(name: &str) -> bool {
+    name.ends_with(".dfl.conv.weight")
+}

@@ -1,0 +1,165 @@
+//! The whole network.
+
+use std::cell::{Cell, RefCell};
+
+use tch::{Device, Tensor};
+
+use super::backbone::Backbone;
+use super::head::{Detect, default_class_width};
+use super::neck::{AuxNeck, Neck};
+use super::size::Size;
+use super::variables::{Parameter, Role, Scope, Variable};
+
+/// What decides the shapes of all tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Yolo9Config {
+    /// Widths and depth.
+    pub size: Size,
+    /// Number of classes.
+    pub nc: i64,
+    /// Hidden width of the class towers; `None` takes a fresh network's. One that was trained on
+    /// other classes keeps the width it was made with.
+    pub class_width: Option<i64>,
+    /// With the auxiliary branch of training (programmable gradient information).
+    pub aux: bool,
+}
+
+/// Raw outputs per level, `[B, 64 + nc, H, W]`: logits of the distance bins, then of the classes.
+#[derive(Debug)]
+pub struct HeadOutputs {
+    /// Of the head that detects.
+    pub main: [Tensor; 3],
+    /// Of the auxiliary head, if the network has one.
+    pub aux: Option<[Tensor; 3]>,
+}
+
+/// YOLO9 with its parameters.
+#[derive(Debug)]
+pub struct Yolo9 {
+    config: Yolo9Config,
+    backbone: Backbone,
+    neck: Neck,
+    head: Detect,
+    aux: Option<(AuxNeck, Detect)>,
+    pub(super) variables: Vec<Variable>,
+    /// Training batches since the counters were set: all batch normalisations see all batches, so
+    /// one count serves them all.
+    pub(super) batches: Cell<i64>,
+}
+
+impl Yolo9 {
+    /// A network with PyTorch's default initialisation, drawn from the global generator: call
+    /// `tch::manual_seed` before to make it reproducible. The values don't depend on the device.
+    #[must_use]
+    pub fn new(config: &Yolo9Config, device: Device) -> Self {
+        let layout = config.size.layout();
+        let channels = layout.head_channels();
+        let class_width = config
+            .class_width
+            .unwrap_or_else(|| default_class_width(channels, config.nc));
+        let variables = RefCell::default();
+        let scope = Scope::root(&variables, device);
+        let detect = |name| Detect::new(&(&scope / name), channels, config.nc, class_width);
+        let backbone = Backbone::new(&(&scope / "backbone"), &layout);
+        let neck = Neck::new(&(&scope / "neck"), &layout);
+        let head = detect("head");
+        let aux = config
+            .aux
+            .then(|| (AuxNeck::new(&(&scope / "aux"), &layout), detect("aux_head")));
+        Self {
+            config: Yolo9Config {
+                class_width: Some(class_width),
+                ..*config
+            },
+            backbone,
+            neck,
+            head,
+            aux,
+            variables: variables.into_inner(),
+            batches: Cell::new(0),
+        }
+    }
+
+    /// The configuration, with the class width that was chosen.
+    #[must_use]
+    pub fn config(&self) -> Yolo9Config {
+        self.config
+    }
+
+    /// Where the parameters lie.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.variables[0].tensor.device()
+    }
+
+    /// Forward pass in training mode: batch statistics are used and the running ones updated.
+    ///
+    /// `x` is `[B, 3, H, W]`, RGB from 0 to 1, both sides multiples of 32.
+    #[must_use]
+    pub fn forward_train(&self, x: &Tensor) -> HeadOutputs {
+        self.batches.set(self.batches.get() + 1);
+        let features = self.backbone.forward(x, true);
+        let maps = self.neck.forward(&features, true);
+        HeadOutputs {
+            main: self.head.forward(&maps, true),
+            aux: self
+                .aux
+                .as_ref()
+                .map(|(neck, head)| head.forward(&neck.forward(&features, true), true)),
+        }
+    }
+
+    /// Raw outputs of the detecting head with the running statistics.
+    pub fn forward_raw(&self, x: &Tensor) -> [Tensor; 3] {
+        let features = self.backbone.forward(x, false);
+        self.head
+            .forward(&self.neck.forward(&features, false), false)
+    }
+
+    /// Predictions `[B, 4 + nc, A]`: x1, y1, x2, y2 in pixels of the canvas, then a probability per
+    /// class, for each anchor. Without gradients.
+    pub fn forward_eval(&self, x: &Tensor) -> Tensor {
+        tch::no_grad(|| self.head.decode(&self.forward_raw(x)))
+    }
+
+    /// The trainable tensors in the order of the state dict.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let parameter = |variable: &Variable| match variable.role {
+            Role::Parameter(group) if variable.tensor.requires_grad() => Some(Parameter {
+                name: variable.name.clone(),
+                tensor: variable.tensor.shallow_clone(),
+                group,
+            }),
+            _ => None,
+        };
+        self.variables.iter().filter_map(parameter).collect()
+    }
+
+    /// Takes the parameters under these prefixes (such as `backbone.conv0.`) out of training.
+    /// Returns how many tensors were frozen.
+    pub fn freeze(&self, prefixes: &[&str]) -> usize {
+        let mut frozen = 0;
+        for Variable { name, tensor, role } in &self.variables {
+            let named = prefixes.iter().any(|prefix| name.starts_with(prefix));
+            if named && matches!(role, Role::Parameter(_)) {
+                let _ = tensor.set_requires_grad(false);
+                frozen += 1;
+            }
+        }
+        frozen
+    }
+
+    /// Lays all kernels out as NHWC in memory, which convolutions on a CPU run faster with. Shapes,
+    /// values and names stay; gradients follow the layout.
+    pub fn to_channels_last(&mut self) {
+        tch::no_grad(|| {
+            for variable in &mut self.variables {
+                if variable.tensor.dim() == 4 {
+                    let nhwc = variable.tensor.permute([0, 2, 3, 1]).contiguous();
+                    variable.tensor.set_data(&nhwc.permute([0, 3, 1, 2]));
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,228 @@
+//! From the file's values to a checkpoint.
+
+use std::path::Path;
+
+use super::super::archive::Archive;
+use super::super::error::{CheckpointError, Problem};
+use super::super::limits::Limits;
+use super::super::tensor::{load_tensor, state_dict};
+use super::super::value::{Key, TensorRef, Value};
+use super::{Best, Checkpoint, Metadata, OptimizerState, ParameterGroup, TrainingState};
+use crate::config::Setting;
+
+type Fields = Value<TensorRef>;
+type Result<T> = std::result::Result<T, Problem>;
+
+impl Checkpoint {
+    /// Reads a checkpoint of LibreYOLO or of this crate.
+    ///
+    /// # Errors
+    /// When the file can't be read ([`Archive::open`]), or lacks a required key.
+    pub fn read(path: &Path) -> std::result::Result<Checkpoint, CheckpointError> {
+        let (mut archive, fields) = Archive::open(path, Limits::default())?;
+        read(&mut archive, &fields).map_err(|problem| problem.at(path))
+    }
+
+    /// Reads only what the model is, no tensor.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read`].
+    pub fn read_metadata(path: &Path) -> std::result::Result<Metadata, CheckpointError> {
+        let (_, fields) = Archive::open(path, Limits::default())?;
+        metadata(&fields).map_err(|problem| problem.at(path))
+    }
+}
+
+fn read(archive: &mut Archive, fields: &Fields) -> Result<Checkpoint> {
+    let metadata = metadata(fields)?;
+    let model = state_dict(archive, required(fields, "model")?)?;
+    let training = match fields.get("epoch") {
+        Some(_) => Some(training(archive, fields)?),
+        None => None,
+    };
+    Ok(Checkpoint {
+        metadata,
+        model,
+        training,
+    })
+}
+
+fn metadata(fields: &Fields) -> Result<Metadata> {
+    let version = text(fields, "schema_version")?;
+    if version != "1.0" {
+        return Err(Problem::Schema(format!(
+            "schema_version {version} is unknown; this reader knows 1.0"
+        )));
+    }
+    let classes = usize::try_from(integer(fields, "nc")?)
+        .ok()
+        .filter(|classes| (1..=100_000).contains(classes))
+        .ok_or_else(|| wrong("nc", "a positive integer"))?;
+    let names = required(fields, "names")?
+        .as_dict()
+        .ok_or_else(|| wrong("names", "a dict"))?;
+    let names = (0..classes)
+        .map(|id| {
+            names
+                .get(&Key::Int(id as i64))
+                .or_else(|| names.get(&Key::Text(id.to_string())))
+                .and_then(Value::as_text)
+                .map(str::to_owned)
+                .ok_or_else(|| Problem::Schema(format!("names lacks class {id} of nc={classes}")))
+        })
+        .collect::<Result<_>>()?;
+    Ok(Metadata {
+        model_family: text(fields, "model_family")?,
+        size: text(fields, "size")?,
+        task: text(fields, "task")?,
+        names,
+        imgsz: u32::try_from(integer(fields, "imgsz")?)
+            .ok()
+            .filter(|side| (1..=65_536).contains(side))
+            .ok_or_else(|| wrong("imgsz", "a size in pixels"))?,
+        letterbox_pad: fields
+            .get("letterbox_pad")
+            .and_then(Value::as_text)
+            .unwrap_or("topleft")
+            .to_owned(),
+    })
+}
+
+fn training(archive: &mut Archive, fields: &Fields) -> Result<TrainingState> {
+    let epoch = u32::try_from(integer(fields, "epoch")?)
+        .map_err(|_| wrong("epoch", "an epoch's number"))?;
+    let train_model = state_dict(
+        archive,
+        fields
+            .get("train_model")
+            .map_or_else(|| required(fields, "model"), Ok)?,
+    )?;
+    Ok(TrainingState {
+        epoch,
+        loss: fields
+            .get("loss")
+            .and_then(Value::as_f64)
+            .unwrap_or(f64::NAN),
+        best: Best {
+            map50_95: fields
+                .get("best_metric_value")
+                .or_else(|| fields.get("best_mAP50_95"))
+                .and_then(Value::as_f64)
+                .unwrap_or(0.0),
+            map50: fields
+                .get("best_mAP50")
+                .and_then(Value::as_f64)
+                .unwrap_or(0.0),
+            epoch: fields
+                .get("best_epoch")
+                .and_then(Value::as_int)
+                .and_then(|epoch| u32::try_from(epoch).ok())
+                .unwrap_or(0),
+        },
+        config: config(fields),
+        train_model,
+        ema_updates: fields.get("ema_updates").and_then(Value::as_int),
+        optimizer: match fields.get("optimizer") {
+            Some(optimizer) => read_optimizer(archive, optimizer)?,
+            None => OptimizerState::default(),
+        },
+    })
+}
+
+fn config(fields: &Fields) -> Vec<(String, Setting)> {
+    let Some(dict) = fields.get("config").and_then(Value::as_dict) else {
+        return vec![];
+    };
+    dict.iter()
+        .filter_map(|(key, value)| match key {
+            Key::Text(key) => Some((key.clone(), setting(value)?)),
+            Key::Int(_) => None,
+        })
+        .collect()
+}
+
+fn setting(value: &Fields) -> Option<Setting> {
+    Some(match value {
+        Value::None => Setting::Null,
+        Value::Bool(bool) => Setting::Bool(*bool),
+        Value::Int(int) => Setting::Int(*int),
+        Value::Float(float) => Setting::Float(*float),
+        Value::Text(text) => Setting::Text(text.clone()),
+        Value::List(items) | Value::Tuple(items) => {
+            Setting::Floats(items.iter().map(Value::as_f64).collect::<Option<_>>()?)
+        }
+        Value::Dict(_) | Value::Tensor(_) => return None,
+    })
+}
+
+fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<OptimizerState> {
+    let groups = required(fields, "param_groups")?
+        .as_list()
+        .ok_or_else(|| wrong("optimizer.param_groups", "a list"))?
+        .iter()
+        .map(|group| {
+            Ok(ParameterGroup {
+                lr: number(group, "lr")?,
+                momentum: number(group, "momentum")?,
+                weight_decay: number(group, "weight_decay")?,
+                nesterov: group
+                    .get("nesterov")
+                    .and_then(Value::as_bool)
+                    .unwrap_or(false),
+                parameters: required(group, "params")?
+                    .as_list()
+                    .ok_or_else(|| wrong("optimizer.params", "a list"))?
+                    .len(),
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let state = required(fields, "state")?
+        .as_dict()
+        .ok_or_else(|| wrong("optimizer.state", "a dict"))?;
+    let count: usize = groups.iter().map(|group| group.parameters).sum();
+    let mut budget = archive.limits().tensor_bytes;
+    let mut momentum = Vec::with_capacity(count);
+    for index in 0..count {
+        momentum.push(
+            match state
+                .get(&Key::Int(index as i64))
+                .and_then(|state| state.get("momentum_buffer"))
+            {
+                Some(Value::Tensor(tensor)) => Some(load_tensor(archive, tensor, &mut budget)?),
+                _ => None,
+            },
+        );
+    }
+    Ok(OptimizerState { groups, momentum })
+}
+
+fn required<'a>(fields: &'a Fields, key: &str) -> Result<&'a Fields> {
+    fields.get(key).ok_or_else(|| {
+        Problem::Schema(format!(
+            "the checkpoint has no `{key}`: it is none of LibreYOLO's, or of an old version"
+        ))
+    })
+}
+
+fn text(fields: &Fields, key: &str) -> Result<String> {
+    required(fields, key)?
+        .as_text()
+        .map(str::to_owned)
+        .ok_or_else(|| wrong(key, "text"))
+}
+
+fn integer(fields: &Fields, key: &str) -> Result<i64> {
+    required(fields, key)?
+        .as_int()
+        .ok_or_else(|| wrong(key, "an integer"))
+}
+
+fn number(fields: &Fields, key: &str) -> Result<f64> {
+    required(fields, key)?
+        .as_f64()
+        .ok_or_else(|| wrong(key, "a number"))
+}
+
+fn wrong(key: &str, expected: &str) -> Problem {
+    Problem::Schema(format!("`{key}` of the checkpoint is not {expected}"))
+}

@@ -1,0 +1,443 @@
+//! Every key of the command line, in one table: help, default, parser.
+
+use std::path::PathBuf;
+
+use super::error::{Code, ConfigError};
+use super::settings::{Refusal, Setting, bool, float, int, pair};
+use super::train::{Resume, Scheduler, TrainConfig};
+
+/// One key of `gpurun-train train`.
+pub struct KeyInfo {
+    pub name: &'static str,
+    pub alias: Option<&'static str>,
+    pub help: &'static str,
+    pub get: fn(&TrainConfig) -> Setting,
+    pub set: fn(&mut TrainConfig, &str) -> Result<(), Refusal>,
+}
+
+impl KeyInfo {
+    /// Whether the key is a boolean, which needs no value.
+    pub fn is_flag(&self) -> bool {
+        matches!((self.get)(&TrainConfig::default()), Setting::Bool(_))
+    }
+}
+
+/// All keys, in the order of the help.
+pub const KEYS: &[KeyInfo] = &[
+    key(
+        "data",
+        "the dataset's YAML (required)",
+        |c| path(&c.data),
+        |c, v| {
+            c.data = PathBuf::from(v);
+            Ok(())
+        },
+    ),
+    key(
+        "model",
+        "yolo9-t to train from scratch, or a .pt or .safetensors file",
+        |c| text(&c.model),
+        |c, v| {
+            c.model = v.to_owned();
+            Ok(())
+        },
+    ),
+    key(
+        "pretrained",
+        "load the weights when model is a file",
+        |c| Setting::Bool(c.pretrained),
+        |c, v| {
+            c.pretrained = bool(v)?;
+            Ok(())
+        },
+    ),
+    key(
+        "epochs",
+        "passes over the training images",
+        |c| uint(c.epochs),
+        |c, v| {
+            c.epochs = count(v, 1..=1_000_000)?;
+            Ok(())
+        },
+    ),
+    key(
+        "batch",
+        "images a step",
+        |c| uint(c.batch),
+        |c, v| {
+            if v == "-1" {
+                return Err((
+                    Code::Unsupported,
+                    "-1 (AutoBatch) is not there yet: give a number".to_owned(),
+                ));
+            }
+            c.batch = count(v, 1..=65_536)?;
+            Ok(())
+        },
+    ),
+    key(
+        "imgsz",
+        "side of the square canvas, rounded up to a multiple of 32",
+        |c| uint(c.imgsz),
+        |c, v| {
+            let side = int(v, 1..=8192).map_err(|(_, reason)| (Code::InvalidImageSize, reason))?;
+            c.imgsz = u32::try_from(side)
+                .expect("in the range above")
+                .next_multiple_of(32);
+            Ok(())
+        },
+    ),
+    key(
+        "device",
+        "auto, cpu, or the number of a GPU",
+        |c| text(&c.device),
+        |c, v| {
+            let number = v.strip_prefix("cuda:").unwrap_or(v);
+            if !matches!(v, "auto" | "cpu" | "cuda") && number.parse::<u32>().is_err() {
+                return Err((
+                    Code::WrongType,
+                    format!("must be auto, cpu, cuda or a GPU's number, got `{v}`"),
+                ));
+            }
+            c.device = v.to_owned();
+            Ok(())
+        },
+    ),
+    key(
+        "workers",
+        "threads that read images",
+        |c| uint(c.workers),
+        |c, v| {
+            c.workers = count(v, 0..=1024)?;
+            Ok(())
+        },
+    ),
+    key(
+        "seed",
+        "of weights, order and augmentation",
+        |c| Setting::Int(c.seed as i64),
+        |c, v| {
+            c.seed = int(v, 0..=i64::MAX)?.unsigned_abs();
+            Ok(())
+        },
+    ),
+    key(
+        "resume",
+        "true, or the last.pt to go on from",
+        |c| resume(&c.resume),
+        |c, v| {
+            c.resume = match bool(v) {
+                Ok(true) => Resume::Last,
+                Ok(false) => Resume::No,
+                Err(_) if v.is_empty() => Resume::No,
+                Err(_) => Resume::From(PathBuf::from(v)),
+            };
+            Ok(())
+        },
+    ),
+    key(
+        "lr0",
+        "learning rate after the warm-up",
+        |c| Setting::Float(c.lr0),
+        |c, v| {
+            c.lr0 = float(v, 1e-9..=100.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "momentum",
+        "of SGD, after the warm-up",
+        |c| Setting::Float(c.momentum),
+        |c, v| {
+            c.momentum = float(v, 0.0..=0.999_999)?;
+            Ok(())
+        },
+    ),
+    key(
+        "weight_decay",
+        "of convolution weights",
+        |c| Setting::Float(c.weight_decay),
+        |c, v| {
+            c.weight_decay = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "nesterov",
+        "Nesterov momentum",
+        |c| Setting::Bool(c.nesterov),
+        |c, v| {
+            c.nesterov = bool(v)?;
+            Ok(())
+        },
+    ),
+    key(
+        "scheduler",
+        "linear or cos",
+        |c| text(c.scheduler.name()),
+        |c, v| {
+            c.scheduler = match v {
+                "linear" => Scheduler::Linear,
+                "cos" | "warmcos" => Scheduler::Cosine,
+                _ => {
+                    return Err((
+                        Code::Unsupported,
+                        format!("must be linear or cos, got `{v}`"),
+                    ));
+                }
+            };
+            Ok(())
+        },
+    ),
+    key(
+        "warmup_epochs",
+        "epochs of rising learning rate",
+        |c| uint(c.warmup_epochs),
+        |c, v| {
+            c.warmup_epochs = count(v, 0..=1_000_000)?;
+            Ok(())
+        },
+    ),
+    key(
+        "warmup_lr_start",
+        "learning rate of the first step",
+        |c| Setting::Float(c.warmup_lr_start),
+        |c, v| {
+            c.warmup_lr_start = float(v, 0.0..=100.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "min_lr_ratio",
+        "last learning rate, as a share of lr0",
+        |c| Setting::Float(c.min_lr_ratio),
+        |c, v| {
+            c.min_lr_ratio = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "ema",
+        "validate and keep a moving average of the weights",
+        |c| Setting::Bool(c.ema),
+        |c, v| {
+            c.ema = bool(v)?;
+            Ok(())
+        },
+    ),
+    key(
+        "ema_decay",
+        "of that average",
+        |c| Setting::Float(c.ema_decay),
+        |c, v| {
+            c.ema_decay = float(v, 0.0..=0.999_999_9)?;
+            Ok(())
+        },
+    ),
+    key(
+        "aux_weight",
+        "weight of the auxiliary head's loss, 0 without",
+        |c| Setting::Float(c.aux_weight),
+        |c, v| {
+            c.aux_weight = float(v, 0.0..=10.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "mosaic",
+        "probability of four-image mosaics",
+        |c| Setting::Float(c.mosaic),
+        |c, v| {
+            c.mosaic = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "hsv_prob",
+        "probability of colour jitter",
+        |c| Setting::Float(c.hsv_prob),
+        |c, v| {
+            c.hsv_prob = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    ),
+    KeyInfo {
+        name: "flip_prob",
+        alias: Some("fliplr"),
+        help: "probability of a left-right flip",
+        get: |c| Setting::Float(c.flip_prob),
+        set: |c, v| {
+            c.flip_prob = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    },
+    key(
+        "translate",
+        "mosaic shift, as a share of the side",
+        |c| Setting::Float(c.translate),
+        |c, v| {
+            c.translate = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "mosaic_scale",
+        "range of the mosaic's zoom",
+        |c| floats(c.mosaic_scale),
+        |c, v| {
+            c.mosaic_scale = pair(v, 0.01..=100.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "no_aug_epochs",
+        "last epochs without mosaic",
+        |c| uint(c.no_aug_epochs),
+        |c, v| {
+            c.no_aug_epochs = count(v, 0..=1_000_000)?;
+            Ok(())
+        },
+    ),
+    key(
+        "val",
+        "validate while training",
+        |c| Setting::Bool(c.val),
+        |c, v| {
+            c.val = bool(v)?;
+            Ok(())
+        },
+    ),
+    key(
+        "eval_interval",
+        "epochs from one validation to the next",
+        |c| uint(c.eval_interval),
+        |c, v| {
+            c.eval_interval = count(v, 1..=1_000_000)?;
+            Ok(())
+        },
+    ),
+    key(
+        "max_det",
+        "detections kept an image",
+        |c| uint(c.max_det),
+        |c, v| {
+            c.max_det = count(v, 1..=30_000)?;
+            Ok(())
+        },
+    ),
+    key(
+        "patience",
+        "epochs without a better metric before the run ends, 0 for never",
+        |c| uint(c.patience),
+        |c, v| {
+            c.patience = count(v, 0..=1_000_000)?;
+            Ok(())
+        },
+    ),
+    key(
+        "project",
+        "folder of run directories",
+        |c| path(&c.project),
+        |c, v| {
+            c.project = PathBuf::from(v);
+            Ok(())
+        },
+    ),
+    key(
+        "name",
+        "the run directory in it; a number is added when it exists",
+        |c| text(&c.name),
+        |c, v| {
+            if v.is_empty() {
+                return Err((Code::OutOfRange, "must not be empty".to_owned()));
+            }
+            c.name = v.to_owned();
+            Ok(())
+        },
+    ),
+    key(
+        "exist_ok",
+        "write into an existing run directory",
+        |c| Setting::Bool(c.exist_ok),
+        |c, v| {
+            c.exist_ok = bool(v)?;
+            Ok(())
+        },
+    ),
+    key(
+        "save_period",
+        "epochs from one kept epoch_N.pt to the next, 0 for none",
+        |c| uint(c.save_period),
+        |c, v| {
+            c.save_period = u32::try_from(int(v, -1..=1_000_000)?).unwrap_or(0);
+            Ok(())
+        },
+    ),
+];
+
+/// The error for a key nobody knows.
+pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> ConfigError {
+    let error = ConfigError::new(Code::UnknownKey, format!("unknown key `{key}`"));
+    match known
+        .map(|name| (strsim::jaro_winkler(key, name), name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+    {
+        Some((similarity, name)) if similarity > 0.8 => {
+            error.suggest(format!("Did you mean `{name}`?"))
+        }
+        _ => error,
+    }
+}
+
+impl Scheduler {
+    /// As typed on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheduler::Linear => "linear",
+            Scheduler::Cosine => "cos",
+        }
+    }
+}
+
+const fn key(
+    name: &'static str,
+    help: &'static str,
+    get: fn(&TrainConfig) -> Setting,
+    set: fn(&mut TrainConfig, &str) -> Result<(), Refusal>,
+) -> KeyInfo {
+    KeyInfo {
+        name,
+        alias: None,
+        help,
+        get,
+        set,
+    }
+}
+
+fn count(text: &str, range: std::ops::RangeInclusive<i64>) -> Result<u32, Refusal> {
+    Ok(u32::try_from(int(text, range)?).expect("every range here lies in u32"))
+}
+
+fn uint(value: u32) -> Setting {
+    Setting::Int(value.into())
+}
+
+fn text(value: &str) -> Setting {
+    Setting::Text(value.to_owned())
+}
+
+fn path(value: &std::path::Path) -> Setting {
+    Setting::Text(value.display().to_string())
+}
+
+fn floats((low, high): (f64, f64)) -> Setting {
+    Setting::Floats(vec![low, high])
+}
+
+fn resume(value: &Resume) -> Setting {
+    match value {
+        Resume::No => Setting::Bool(false),
+        Resume::Last => Setting::Bool(true),
+        Resume::From(from) => path(from),
+    }
+}

@@ -1,0 +1,18 @@
+//! The settings of a run: LibreYOLO's names and defaults for YOLO9, those this trainer honours.
+
+mod error;
+mod fixed;
+mod keys;
+mod record;
+mod settings;
+mod train;
+mod val;
+mod yaml;
+
+pub use error::{Code, ConfigError};
+pub use keys::{KEYS, KeyInfo};
+pub use record::record;
+pub use settings::{Assignment, Setting, parse_assignments};
+pub use train::{Resume, Scheduler, TrainConfig};
+pub use val::ValConfig;
+pub use yaml::to_yaml;

@@ -7,16 +7,24 @@
 
 pub mod billing;
 pub mod break_even;
+pub mod budget;
 mod decimal_unit;
+pub mod estimate;
 pub mod gpu;
 pub mod money;
+pub mod offer;
+pub mod price_book;
 pub mod quantity;
 pub mod rate_card;
 
 pub use billing::{BillLine, BilledState, RunCost, StateInterval, Usage, run_cost};
 pub use break_even::{Action, Gap, RebuildTerms, RestartOdds, StopCosts, Verdict, decide};
+pub use budget::{Cap, Caps, Spent, Standing};
 pub use decimal_unit::QuantityError;
+pub use estimate::{Estimate, EstimateLine, JobShape, TrainingTime, estimate};
 pub use gpu::{GpuError, GpuModel, GpuRequest, GpuSelection};
 pub use money::{GigabyteMonthRate, GigabyteRate, HourlyRate, Money};
+pub use offer::{Offer, RankedOffer, rank};
+pub use price_book::{PriceBook, ProviderKind, Quote, measured_box};
 pub use quantity::{Gigabytes, Hours, HoursPerMonth, Probability};
 pub use rate_card::{RateCard, StopSupport};

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::money::{GigabyteMonthRate, GigabyteRate, HourlyRate};
 use crate::quantity::{Gigabytes, HoursPerMonth};
 
+/// How long a price may be shown without a warning.
+pub const STALE_AFTER_DAYS: i64 = 30;
+
 /// Prices of one offer. A run keeps the card it was rented under, so that later price changes never rewrite its bill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateCard {
@@ -57,6 +60,11 @@ impl RateCard {
     /// $/h while stopped, with `disk` allocated. Meaningless where `stop` is `None`.
     pub fn stopped_rate(&self, disk: Gigabytes) -> HourlyRate {
         self.disk_stopped.per_hour(disk, self.hours_per_month)
+    }
+
+    /// Prices move daily: after 30 days they are shown as stale. A day in the future is no age at all.
+    pub fn is_stale(&self, today: NaiveDate) -> bool {
+        today.signed_duration_since(self.as_of) > TimeDelta::days(STALE_AFTER_DAYS)
     }
 
     /// Running time as it is billed: at least the minimum, up to the next quantum. No time at all is free.
@@ -136,6 +144,16 @@ pub(crate) mod tests {
             [0, 1, 60_000, 130_000].map(|ms| billed(&card, ms)),
             [0, 120, 120, 180]
         );
+    }
+
+    #[test]
+    fn prices_are_stale_after_thirty_days() {
+        let card = measured(HoursPerMonth::THIRTY_DAYS);
+        let day =
+            |month, day| NaiveDate::from_ymd_opt(2026, month, day).expect("a day of the calendar");
+        assert!(!card.is_stale(day(8, 30)));
+        assert!(card.is_stale(day(8, 31)));
+        assert!(!card.is_stale(day(1, 1)), "seen in the future");
     }
 
     #[test]

@@ -57,6 +57,30 @@ impl GpuRequest {
         }
     }
 
+    /// The same GPU, another number of them. `cpu` stays `cpu`.
+    #[must_use]
+    pub fn with_count(&self, count: NonZeroU32) -> Self {
+        match self {
+            Self::Cpu => Self::Cpu,
+            Self::Gpus(selection) => Self::Gpus(GpuSelection {
+                count,
+                ..selection.clone()
+            }),
+        }
+    }
+
+    /// Whether a box with `offered` is what was asked for: every model that its name leaves open would do, in the
+    /// count asked for.
+    pub fn is_met_by(&self, offered: &Self) -> bool {
+        match (self, offered) {
+            (Self::Cpu, Self::Cpu) => true,
+            (Self::Gpus(wanted), Self::Gpus(offered)) => {
+                wanted.count == offered.count && offered.models().all(|model| wanted.accepts(model))
+            }
+            _ => false,
+        }
+    }
+
     /// For people: `8x RTX 4090`, `CPU only`.
     pub fn describe(&self) -> String {
         match self {

@@ -145,3 +145,17 @@ fn every_model_is_asked_for_by_its_canonical_name_and_by_the_makers() {
         }
     }
 }
+
+#[test]
+fn an_offer_meets_a_request_when_whatever_its_name_leaves_open_would_do() {
+    let gpu = |text: &str| text.parse::<GpuRequest>().expect("a GPU of the table");
+    assert!(gpu("a100x2").is_met_by(&gpu("a100-80-sxmx2")));
+    assert!(gpu("a100-80x2").is_met_by(&gpu("A100-SXM4-80GBx2")));
+    assert!(!gpu("a100-80x2").is_met_by(&gpu("a100-40x2")));
+    assert!(
+        !gpu("a100-80-sxm").is_met_by(&gpu("a100-80")),
+        "it may turn out to be PCIe"
+    );
+    assert!(!gpu("4090x8").is_met_by(&gpu("4090x4")));
+    assert!(gpu("cpu").is_met_by(&gpu("cpu")) && !gpu("cpu").is_met_by(&gpu("t4")));
+}

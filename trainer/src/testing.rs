@@ -8,6 +8,15 @@ use tch::Tensor;
 pub(crate) struct Tensors(Vec<(String, Tensor)>);
 
 impl Tensors {
+    /// A file of `tests/data`, which is always there.
+    pub(crate) fn of_repository(name: &str) -> Self {
+        Self::read(
+            &Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/data")
+                .join(name),
+        )
+    }
+
     /// A large file of the material beside the repository; says so when that is absent.
     pub(crate) fn of_shared(name: &str) -> Option<Self> {
         shared(name).map(|path| Self::read(&path))

@@ -1,1 +1,12 @@
-//! Assignment of targets to anchors, and the losses.
+//! What training minimises: targets are assigned to anchors, then three losses compare them.
+
+mod assign;
+mod boxes;
+mod detection;
+mod targets;
+
+pub use detection::{DetectionLoss, LossItems};
+pub use targets::pad_targets;
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ mod yolo9;
 
 pub use grid::{AnchorGrid, STRIDES};
 pub use head::REG_MAX;
+pub(crate) use head::expected_distance;
 pub use size::{ParseSizeError, Size};
 pub use state::{LoadError, LoadReport, ShapeMismatch};
 pub use variables::{Group, Parameter};

@@ -142,7 +142,6 @@ fn images_do_not_influence_each_other() {
         let alone = gradients(&[image]).select(0, 0);
         let together = together.select(0, image);
         let scale = alone.norm().double_value(&[]) / together.norm().double_value(&[]);
-        assert!(scale > 1.0,);
         let difference =
             distance(&alone, &(together * scale)) / alone.abs().max().double_value(&[]);
         assert!(difference < 1e-5, "image {image}: {difference}");

@@ -36,39 +36,37 @@ pub(crate) fn rounded(value: Decimal, decimals: u32) -> String {
     format!("{value:.digits$}")
 }
 
-/// Reads `text` as a non-negative decimal after taking one of `prefixes` and one of `suffixes` off.
-pub(crate) fn parse(
-    text: &str,
-    prefixes: &[&str],
-    suffixes: &[&str],
-    what: &'static str,
-    example: &'static str,
-) -> Result<Decimal, QuantityError> {
-    let not_a_number = || QuantityError::NotANumber {
-        input: text.to_owned(),
+/// How a quantity is called, and an example of it, for its errors.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    pub(crate) what: &'static str,
+    pub(crate) example: &'static str,
+}
+
+/// Reads `text` as a non-negative decimal after taking a leading `$` and one of `suffixes` off.
+pub(crate) fn parse(text: &str, suffixes: &[&str], words: Words) -> Result<Decimal, QuantityError> {
+    let Words { what, example } = words;
+    let input = || text.to_owned();
+    let mut number = text.trim();
+    number = number.strip_prefix('$').unwrap_or(number);
+    let suffix = suffixes
+        .iter()
+        .find_map(|suffix| strip_suffix_ignoring_case(number, suffix));
+    number = suffix.unwrap_or(number).trim();
+    let value = Decimal::from_str_exact(number).map_err(|_| QuantityError::NotANumber {
+        input: input(),
         what,
         example,
-    };
-    let mut number = text.trim();
-    number = prefixes
-        .iter()
-        .find_map(|prefix| number.strip_prefix(prefix))
-        .unwrap_or(number);
-    number = suffixes
-        .iter()
-        .find_map(|suffix| strip_suffix_ignoring_case(number, suffix))
-        .unwrap_or(number)
-        .trim();
-    let value = Decimal::from_str_exact(number).map_err(|_| not_a_number())?;
+    })?;
     if value.is_sign_negative() && !value.is_zero() {
         return Err(QuantityError::Negative {
-            input: text.to_owned(),
+            input: input(),
             what,
         });
     }
     if value > Decimal::from(LARGEST_INPUT) {
         return Err(QuantityError::OutOfRange {
-            input: text.to_owned(),
+            input: input(),
             what,
             range: "below 1,000,000,000",
         });
@@ -117,12 +115,12 @@ where
     }
 }
 
-/// Defines a decimal with a unit. `$what`, `$example` and the affixes serve parsing, `$decimals` is for people.
+/// Defines a decimal with a unit. `$what` and `$example` name it in errors, `$decimals` is for people.
 macro_rules! decimal_unit {
     (
         $(#[$doc:meta])*
         $name:ident, what: $what:literal, example: $example:literal,
-        prefixes: $prefixes:expr, suffixes: $suffixes:expr, decimals: $decimals:literal
+        parse: $parse:expr, decimals: $decimals:literal
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -188,7 +186,9 @@ macro_rules! decimal_unit {
         impl std::str::FromStr for $name {
             type Err = $crate::decimal_unit::QuantityError;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                $crate::decimal_unit::parse(text, $prefixes, $suffixes, $what, $example).map(Self)
+                let parse: fn(&str, $crate::decimal_unit::Words) -> Result<_, _> = $parse;
+                let words = $crate::decimal_unit::Words { what: $what, example: $example };
+                parse(text, words).map(Self)
             }
         }
 

@@ -10,6 +10,7 @@ pub mod break_even;
 pub mod budget;
 mod decimal_unit;
 pub mod estimate;
+pub mod forecast;
 pub mod gpu;
 pub mod money;
 pub mod offer;
@@ -22,6 +23,7 @@ pub use break_even::{Action, Gap, RebuildTerms, RestartOdds, StopCosts, Verdict,
 pub use budget::{Cap, Caps, Spent, Standing};
 pub use decimal_unit::QuantityError;
 pub use estimate::{Estimate, EstimateLine, JobShape, TrainingTime, estimate};
+pub use forecast::{Forecast, Question, Sums, forecast};
 pub use gpu::{GpuError, GpuModel, GpuRequest, GpuSelection};
 pub use money::{GigabyteMonthRate, GigabyteRate, HourlyRate, Money};
 pub use offer::{Offer, RankedOffer, rank};

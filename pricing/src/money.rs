@@ -7,7 +7,7 @@ use std::ops::Mul;
 use chrono::TimeDelta;
 use rust_decimal::Decimal;
 
-use crate::decimal_unit::decimal_unit;
+use crate::decimal_unit::{decimal_unit, parse};
 use crate::quantity::{Gigabytes, Hours, HoursPerMonth};
 
 const MILLISECONDS_PER_HOUR: i64 = 3_600_000;
@@ -15,25 +15,25 @@ const MILLISECONDS_PER_HOUR: i64 = 3_600_000;
 decimal_unit! {
     /// US dollars. Shown to the cent, kept exact.
     Money, what: "an amount of money", example: "1.50",
-    prefixes: &["$"], suffixes: &[], decimals: 2
+    parse: |text, words| parse(text, &[], words), decimals: 2
 }
 
 decimal_unit! {
     /// Dollars per hour. Shown with four decimals.
     HourlyRate, what: "a price per hour", example: "3.4828",
-    prefixes: &["$"], suffixes: &["/h", "/hr", "/hour"], decimals: 4
+    parse: |text, words| parse(text, &["/h", "/hr", "/hour"], words), decimals: 4
 }
 
 decimal_unit! {
     /// Dollars per gigabyte and month: what storage is quoted in.
     GigabyteMonthRate, what: "a price per GB and month", example: "0.20",
-    prefixes: &["$"], suffixes: &["/GB-month", "/GB/month"], decimals: 4
+    parse: |text, words| parse(text, &["/GB-month", "/GB/month"], words), decimals: 4
 }
 
 decimal_unit! {
     /// Dollars per gigabyte moved: what traffic is quoted in.
     GigabyteRate, what: "a price per GB", example: "0.003",
-    prefixes: &["$"], suffixes: &["/GB"], decimals: 4
+    parse: |text, words| parse(text, &["/GB"], words), decimals: 4
 }
 
 impl Money {

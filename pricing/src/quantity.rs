@@ -6,18 +6,18 @@ use chrono::TimeDelta;
 use rust_decimal::{Decimal, RoundingStrategy};
 use rust_decimal_macros::dec;
 
-use crate::decimal_unit::{QuantityError, QuantityVisitor, decimal_unit, parse, rounded};
+use crate::decimal_unit::{QuantityError, QuantityVisitor, Words, decimal_unit, parse, rounded};
 
 decimal_unit! {
     /// A stretch of time in hours. People see one decimal, or minutes below one hour.
-    Hours, what: "a number of hours", example: "10h",
-    prefixes: &[], suffixes: &["hours", "hour", "h"], decimals: 1
+    Hours, what: "a number of hours", example: "10h, 90min or 1d12h",
+    parse: hours, decimals: 1
 }
 
 decimal_unit! {
     /// Decimal gigabytes: allocated disk, or data moved.
     Gigabytes, what: "a number of GB", example: "250",
-    prefixes: &[], suffixes: &["GB", "G"], decimals: 0
+    parse: |text, words| parse(text, &["GB", "G"], words), decimals: 0
 }
 
 impl Hours {
@@ -27,6 +27,20 @@ impl Hours {
 
     pub fn minutes(self) -> Decimal {
         self.amount().saturating_mul(dec!(60))
+    }
+
+    /// One decimal always, for columns: `14.6`, `10.0`.
+    pub fn in_column(self) -> String {
+        rounded(self.amount(), 1)
+    }
+
+    /// As a factor of a sum that someone may want to check, so not rounded to one decimal: `15 min`, `13.75 h`.
+    pub fn in_sum(self) -> String {
+        let minutes = self.minutes().round_dp(6).normalize();
+        if minutes.is_integer() && minutes < dec!(120) && !minutes.is_zero() {
+            return format!("{minutes} min");
+        }
+        format!("{} h", plain(self.amount(), 4))
     }
 
     /// From a stretch of time; one that runs backwards (a clock that jumped) counts as none.
@@ -58,6 +72,48 @@ impl fmt::Display for Gigabytes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&format!("{} GB", plain(self.amount(), 2)))
     }
+}
+
+/// A number of hours, or numbers with units that add up: `10`, `10h`, `90min`, `1d12h`, `2 d`.
+fn hours(text: &str, words: Words) -> Result<Decimal, QuantityError> {
+    const MINUTES: &[(&str, Decimal)] = &[
+        ("min", dec!(1)),
+        ("m", dec!(1)),
+        ("hours", dec!(60)),
+        ("hour", dec!(60)),
+        ("h", dec!(60)),
+        ("days", dec!(1440)),
+        ("day", dec!(1440)),
+        ("d", dec!(1440)),
+        ("w", dec!(10_080)),
+    ];
+    let lower = text.trim().to_lowercase();
+    let unit_begins = |character: char| character.is_ascii_lowercase();
+    if !lower.contains(unit_begins) {
+        return parse(text, &[], words);
+    }
+    let not_hours = || QuantityError::NotANumber {
+        input: text.to_owned(),
+        what: words.what,
+        example: words.example,
+    };
+    let mut minutes = Decimal::ZERO;
+    let mut rest = lower.as_str();
+    while !rest.is_empty() {
+        let unit_at = rest.find(unit_begins).ok_or_else(not_hours)?;
+        let (number, tail) = rest.split_at(unit_at);
+        let unit_ends = tail
+            .find(|character| !unit_begins(character))
+            .unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(unit_ends);
+        let (_, factor) = MINUTES
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .ok_or_else(not_hours)?;
+        minutes = minutes.saturating_add(parse(number, &[], words)?.saturating_mul(*factor));
+        rest = tail.trim_start();
+    }
+    Ok(minutes / dec!(60))
 }
 
 /// Rounded to at most `decimals` digits, without trailing zeros: `10`, `14.6`.
@@ -149,7 +205,11 @@ macro_rules! bounded {
         impl std::str::FromStr for $name {
             type Err = QuantityError;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::new(parse(text, &[], $suffixes, Self::WHAT, $example)?)
+                let words = Words {
+                    what: Self::WHAT,
+                    example: $example,
+                };
+                Self::new(parse(text, $suffixes, words)?)
             }
         }
 
@@ -170,13 +230,6 @@ macro_rules! bounded {
 bounded!(HoursPerMonth, "730", &["h"]);
 bounded!(Probability, "0.7", &[]);
 
-impl Hours {
-    /// One decimal always, for columns: `14.6`, `10.0`.
-    pub fn in_column(self) -> String {
-        rounded(self.amount(), 1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +243,44 @@ mod tests {
         assert_eq!("10h".parse::<Hours>(), Ok(Hours::new(dec!(10))));
         assert_eq!("43GB".parse::<Gigabytes>(), Ok(Gigabytes::new(dec!(43))));
         assert_eq!(Gigabytes::new(dec!(250)).to_string(), "250 GB");
+    }
+
+    #[test]
+    fn a_gap_may_be_said_in_any_unit() {
+        let hours = |text: &str| text.parse::<Hours>().map(Hours::amount);
+        let cases = [
+            ("10", dec!(10)),
+            ("10h", dec!(10)),
+            ("90min", dec!(1.5)),
+            ("1d12h", dec!(36)),
+            ("1 d 12 h 30 min", dec!(36.5)),
+            ("2 days", dec!(48)),
+            ("1w", dec!(168)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(hours(text), Ok(expected), "{text}");
+        }
+        for text in ["", "h", "10x", "ten hours", "10h5", "-1h", "1e3h"] {
+            assert!(hours(text).is_err(), "{text}");
+        }
+        assert!(
+            hours("tomorrow").is_err_and(|error| error.to_string().contains("10h, 90min or 1d12h"))
+        );
+    }
+
+    #[test]
+    fn factors_of_a_sum_are_not_rounded_away() {
+        let in_sum = |hours| Hours::new(hours).in_sum();
+        assert_eq!(in_sum(dec!(0.25)), "15 min");
+        assert_eq!(in_sum(dec!(1.25)), "75 min");
+        assert_eq!(in_sum(dec!(10)), "10 h");
+        assert_eq!(in_sum(dec!(13.75)), "13.75 h");
+        assert_eq!(in_sum(dec!(0)), "0 h");
+        assert_eq!(
+            Hours::from_minutes(dec!(7)).in_sum(),
+            "7 min",
+            "a third of an hour's digits are no matter"
+        );
     }
 
     #[test]

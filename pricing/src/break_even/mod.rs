@@ -21,6 +21,7 @@ mod restart;
 pub use costs::{RebuildTerms, StopCosts};
 pub use decide::{Action, Compared, Gap, Rule, Verdict, decide};
 pub use learned::{MIN_HISTORY, PastGap, Trust};
+pub use reason::worth_sum;
 pub use restart::{RestartOdds, RestartStep};
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use crate::quantity::{Hours, Probability};
 pub(super) fn declared(
     costs: &StopCosts,
     odds: &RestartOdds,
-    gap: Hours,
+    declared: Hours,
     compared: &Compared,
     action: Action,
 ) -> String {
+    let gap = declared.in_sum();
     let keep_text = format!("keep {gap} x {} = {}", costs.running, compared.keep);
     let keep = Choice {
         name: "keep",
@@ -28,7 +29,7 @@ pub(super) fn declared(
     let Some(cost) = compared.stop else {
         return format!("there is no stop; {}", between(keep, destroy));
     };
-    let comeback = comeback(costs, odds.after(gap));
+    let comeback = comeback(costs, odds.after(declared));
     let text = format!("stop {gap} x {}{comeback} = {cost}", costs.stopped);
     let stop = Choice {
         name: "stop",
@@ -77,7 +78,7 @@ pub(super) fn unknown(costs: &StopCosts, odds: &RestartOdds, action: Action) -> 
             let chance = odds.after(Hours::ZERO);
             format!(
                 "a kept disk is worth {}: nothing to pay for",
-                worth(costs, chance)
+                worth_sum(costs, chance)
             )
         }
     }
@@ -112,10 +113,10 @@ fn paid_off(costs: &StopCosts, odds: &RestartOdds, threshold: Hours) -> String {
         let paid = costs.stopped * threshold;
         return format!(
             "after {threshold} the disk has cost {paid} and is worth only {}",
-            worth(costs, later)
+            worth_sum(costs, later)
         );
     }
-    let (sum, total) = (worth(costs, chance), costs.worth(chance));
+    let (sum, total) = (worth_sum(costs, chance), costs.worth(chance));
     let sum = if sum == total.to_string() {
         String::new()
     } else {
@@ -127,8 +128,8 @@ fn paid_off(costs: &StopCosts, odds: &RestartOdds, threshold: Hours) -> String {
     )
 }
 
-/// W with its sum, where there is one: "0.7 x ($1.00 - $0.29) - 0.3 x $0.10 = $0.47".
-fn worth(costs: &StopCosts, chance: Probability) -> String {
+/// W with its sum, `0.7 x ($1.00 - $0.29) - 0.3 x $0.10 = $0.47`; without one where it is the rebuild cost itself.
+pub fn worth_sum(costs: &StopCosts, chance: Probability) -> String {
     let total = costs.worth(chance);
     let gain = if costs.resume.is_zero() {
         costs.rebuild.to_string()

@@ -1,1 +1,18 @@
-//! See Cargo.toml.
+//! One contract for every place that rents boxes, and the places themselves: one folder each, with the same files in it.
+//!
+//! The only crate that talks to clouds. It holds no state of its own: what is rented is asked, never remembered.
+
+mod capabilities;
+mod clock;
+pub mod conformance;
+mod error;
+mod instance;
+pub mod local;
+mod provider;
+mod registry;
+
+pub use capabilities::{Capabilities, DiskLimit, Image, Labels};
+pub use error::{Error, ErrorKind, Operation, Result};
+pub use instance::{Access, Instance, InstanceState};
+pub use provider::{OfferRequest, Provider, RentRequest};
+pub use registry::{RegistryConfig, registry};

@@ -1,0 +1,76 @@
+//! What a run has cost, burns and has used, over all its boxes.
+
+use chrono::{DateTime, Utc};
+use gpurun_pricing::{BilledState, HourlyRate, Hours, Money, RateCard, RunCost, Usage, run_cost};
+
+use crate::run::{Account, Candidate, RunRecord};
+
+impl RunRecord {
+    /// The bill of each box at `now`, the newest last.
+    #[must_use]
+    pub fn costs(&self, now: DateTime<Utc>) -> Vec<RunCost> {
+        self.accounts
+            .iter()
+            .map(|account| run_cost(&self.usage(account), &account.rate_card, now))
+            .collect()
+    }
+
+    /// All that was spent until `now`. A run without a box costs nothing.
+    #[must_use]
+    pub fn spent(&self, now: DateTime<Utc>) -> Money {
+        self.costs(now).iter().map(|cost| cost.so_far).sum()
+    }
+
+    /// What it costs per hour as things stand.
+    #[must_use]
+    pub fn burn(&self, now: DateTime<Utc>) -> HourlyRate {
+        self.costs(now).iter().map(|cost| cost.burn_per_hour).sum()
+    }
+
+    /// Hours of a running box until `now`: what [`StopSpec::max_hours`](crate::run::StopSpec) caps.
+    #[must_use]
+    pub fn running_hours(&self, now: DateTime<Utc>) -> Hours {
+        let lines = self.costs(now).into_iter().flat_map(|cost| cost.lines);
+        lines
+            .filter(|line| line.state == BilledState::Running)
+            .map(|line| Hours::from_time_delta(line.until - line.from))
+            .sum()
+    }
+
+    /// The prices of the box it has, or else of the one it would rent next.
+    #[must_use]
+    pub fn rate_card(&self) -> Option<&RateCard> {
+        let current = self.accounts.last().filter(|account| {
+            self.instance
+                .as_ref()
+                .is_some_and(|instance| instance.id == account.instance)
+        });
+        let next = || self.next_candidate().or(self.spec.candidates.first());
+        current
+            .map(|account| &account.rate_card)
+            .or_else(|| next().map(|candidate| &candidate.rate_card))
+    }
+
+    /// The best candidate that hasn't been tried in vain.
+    #[must_use]
+    pub fn next_candidate(&self) -> Option<&Candidate> {
+        let tried = |candidate: &&Candidate| {
+            self.tried
+                .iter()
+                .any(|tried| tried.offer == candidate.offer.id)
+        };
+        self.spec
+            .candidates
+            .iter()
+            .find(|candidate| !tried(candidate))
+    }
+
+    fn usage(&self, account: &Account) -> Usage {
+        Usage {
+            intervals: account.intervals.clone(),
+            disk: self.spec.disk,
+            inbound: account.inbound,
+            ..Usage::default()
+        }
+    }
+}

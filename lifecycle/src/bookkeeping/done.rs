@@ -1,0 +1,255 @@
+//! What was done, and what came of it. [`begin`] is stored before the provider is called, so that a crash
+//! in between leaves a trace; [`finish`] after.
+
+use chrono::{DateTime, Utc};
+use gpurun_pricing::{BilledState, Gigabytes, StateInterval};
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use super::{intervals, seen};
+use crate::action::{Action, Step};
+use crate::observation::{CheckpointView, TrainingView};
+use crate::run::{Account, Ended, InstanceRef, Outcome, Phase, RunRecord, StepFailure, TriedOffer};
+
+const BYTES_PER_GIGABYTE: u64 = 1_000_000_000;
+
+/// What came of an action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "result")]
+pub enum ActionResult {
+    Done {
+        /// The new box's id, of [`Action::Rent`].
+        instance: Option<String>,
+        /// What the box said afterwards, of [`Action::PushNow`], [`Action::EndTraining`] and
+        /// [`Action::Launch`]. A box that is stopped next can't be asked again.
+        training: Option<TrainingView>,
+        checkpoints: Option<CheckpointView>,
+    },
+    /// It certainly didn't happen.
+    Failed {
+        /// Trying the same again can help.
+        temporary: bool,
+        message: String,
+    },
+    /// The reply was lost: it may have happened. Only looking tells.
+    Unclear { message: String },
+}
+
+impl ActionResult {
+    /// Done, and nothing more to say.
+    #[must_use]
+    pub fn done() -> Self {
+        Self::Done {
+            instance: None,
+            training: None,
+            checkpoints: None,
+        }
+    }
+}
+
+/// Marks `action` as about to be tried.
+pub fn begin(run: &mut RunRecord, action: &Action, now: DateTime<Utc>) {
+    match action {
+        Action::Rent { .. } => run.rent_pending_since = Some(now),
+        Action::EndTraining { outcome, .. } => {
+            run.end_ordered.get_or_insert(Ended {
+                outcome: *outcome,
+                at: now,
+            });
+        }
+        Action::StopInstance { .. } => {
+            run.stop_ordered_at.get_or_insert(now);
+        }
+        Action::DestroyInstance { target, outcome } => {
+            let spare = run
+                .instance
+                .as_ref()
+                .is_some_and(|known| Some(&known.id) != target.instance.as_ref());
+            if spare {
+                return;
+            }
+            run.destroy_ordered_at.get_or_insert(now);
+            if let (None, Some(outcome)) = (&run.ended, outcome) {
+                run.ended = Some(Ended {
+                    outcome: *outcome,
+                    at: now,
+                });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Writes down what came of `action`.
+pub fn finish(run: &mut RunRecord, action: &Action, result: &ActionResult, now: DateTime<Utc>) {
+    match result {
+        ActionResult::Done {
+            instance,
+            training,
+            checkpoints,
+        } => {
+            run.failures.retain(|failure| failure.step != action.step());
+            done(run, action, instance.as_deref(), now);
+            seen::absorb_box(run, training.as_ref(), checkpoints.as_ref(), now);
+        }
+        ActionResult::Failed { temporary, message } => {
+            failed(run, action.step(), *temporary, message, now);
+            if let Action::Rent { offer, .. } = action {
+                run.rent_pending_since = None;
+                if !temporary {
+                    let (offer, why) = (offer.id.clone(), message.clone());
+                    run.tried.push(TriedOffer {
+                        offer,
+                        at: now,
+                        why,
+                    });
+                }
+            }
+        }
+        ActionResult::Unclear { message } => failed(run, action.step(), true, message, now),
+    }
+}
+
+fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateTime<Utc>) {
+    match action {
+        Action::Rent { offer, .. } => {
+            let Some(id) = instance else { return };
+            own(run, id, Some(&offer.id), now);
+            if run.launches > 0 {
+                count_relaunch(run);
+            }
+        }
+        Action::Adopt { target } => {
+            let Some(id) = target.instance.as_deref() else {
+                return;
+            };
+            own(run, id, None, now);
+        }
+        Action::Install { .. } => reach(run, Phase::Installed, now),
+        Action::Prove { .. } => reach(run, Phase::Proved, now),
+        Action::Stage { spec, .. } => {
+            let moved =
+                Gigabytes::new(Decimal::from(spec.bytes) / Decimal::from(BYTES_PER_GIGABYTE));
+            if let Some(account) = run.accounts.last_mut() {
+                account.inbound = account.inbound + moved;
+            }
+            reach(run, Phase::Staged, now);
+        }
+        Action::Launch { attempt, .. } => {
+            run.phase = Phase::Launched;
+            run.launches = run.launches.max(*attempt);
+            run.launched_at = Some(now);
+            run.launched_on = run.instance.as_ref().map(|instance| instance.id.clone());
+            run.start_asked = false;
+            run.ended = None;
+            run.end_ordered = None;
+        }
+        Action::StartInstance { .. } => {
+            // Its memory is gone, perhaps more: every step of the set-up looks again.
+            run.phase = run.phase.min(Phase::Rented);
+            run.stop_ordered_at = None;
+            count_relaunch(run);
+        }
+        Action::Close { outcome } => {
+            run.phase = Phase::Ended;
+            run.ended.get_or_insert(Ended {
+                outcome: *outcome,
+                at: now,
+            });
+        }
+        // A reply proves nothing about these; what is seen next does.
+        Action::Restore { .. }
+        | Action::PushNow { .. }
+        | Action::EndTraining { .. }
+        | Action::StopInstance { .. }
+        | Action::DestroyInstance { .. } => {}
+    }
+}
+
+fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
+    let rented_at = run.rent_pending_since.take().unwrap_or(now);
+    // An adopted box is the one whose create call got lost: the candidate that was next then.
+    let candidate = match offer {
+        Some(offer) => run
+            .spec
+            .candidates
+            .iter()
+            .find(|candidate| candidate.offer.id == offer),
+        None => run.next_candidate(),
+    };
+    let candidate = candidate.or(run.spec.candidates.first());
+    let offer = candidate.map(|candidate| candidate.offer.id.clone());
+    if let Some(account) = run
+        .accounts
+        .last_mut()
+        .filter(|account| account.instance != id)
+    {
+        intervals::close(&mut account.intervals, rented_at);
+    }
+    let known = run.accounts.iter().any(|account| account.instance == id);
+    if let (Some(candidate), false) = (candidate, known) {
+        // Billed from here until something else is seen, also if nobody sees it for days.
+        let open = StateInterval {
+            state: BilledState::Running,
+            from: rented_at,
+            to: None,
+        };
+        run.accounts.push(Account {
+            instance: id.to_owned(),
+            rate_card: candidate.rate_card.clone(),
+            intervals: vec![open],
+            inbound: Gigabytes::ZERO,
+        });
+    }
+    run.instance = Some(InstanceRef {
+        id: id.to_owned(),
+        rented_at,
+        running_since: None,
+        offer,
+    });
+    run.lost_at = None;
+    run.destroy_ordered_at = None;
+    run.phase = run.phase.max(Phase::Rented);
+}
+
+fn count_relaunch(run: &mut RunRecord) {
+    if !run.start_asked {
+        run.relaunches = run.relaunches.saturating_add(1);
+    }
+}
+
+fn reach(run: &mut RunRecord, phase: Phase, now: DateTime<Utc>) {
+    run.phase = run.phase.max(phase);
+    let last = if run.spec.stage.is_some() {
+        Phase::Staged
+    } else {
+        Phase::Proved
+    };
+    if run.spec.launch.is_none() && run.phase >= last {
+        run.ready_at.get_or_insert(now);
+    }
+}
+
+fn failed(run: &mut RunRecord, step: Step, temporary: bool, message: &str, now: DateTime<Utc>) {
+    let message = message.to_owned();
+    if let Some(failure) = run.failures.iter_mut().find(|failure| failure.step == step) {
+        failure.times = failure.times.saturating_add(1);
+        (failure.last_at, failure.temporary, failure.message) = (now, temporary, message);
+        return;
+    }
+    run.failures.push(StepFailure {
+        step,
+        times: 1,
+        last_at: now,
+        temporary,
+        message,
+    });
+}
+
+/// What a training that came to its end under orders is called.
+pub(super) fn outcome_of(run: &RunRecord, by_itself: Outcome) -> Outcome {
+    match &run.end_ordered {
+        Some(order) if by_itself != Outcome::Completed => order.outcome,
+        _ => by_itself,
+    }
+}

@@ -1,0 +1,167 @@
+//! What was seen. Only sightings change the record; `Unknown` leaves it as it is.
+
+use chrono::{DateTime, Utc};
+use gpurun_pricing::BilledState;
+
+use super::done::outcome_of;
+use super::intervals;
+use crate::observation::{
+    CheckpointView, InstanceView, Observation, Sighting, TrainingState, TrainingView,
+};
+use crate::run::{Dated, Ended, Outcome, Phase, RunRecord, TriedOffer};
+
+/// Takes one look into the record.
+pub fn absorb(run: &mut RunRecord, seen: &Observation) {
+    if let Sighting::Seen { value, at } = &seen.instance {
+        instance(run, value, *at);
+    }
+    if run.instance.is_none() {
+        return;
+    }
+    if let Sighting::Seen { value, at } = &seen.checkpoints {
+        absorb_box(run, None, Some(value), *at);
+    }
+    if let Sighting::Seen { value, at } = &seen.training {
+        absorb_box(run, Some(value), None, *at);
+    }
+}
+
+/// What the box itself said at `at`.
+pub(super) fn absorb_box(
+    run: &mut RunRecord,
+    training_view: Option<&TrainingView>,
+    checkpoints: Option<&CheckpointView>,
+    at: DateTime<Utc>,
+) {
+    if let Some(value) = checkpoints {
+        run.last_checkpoints = Some(Dated {
+            value: value.clone(),
+            at,
+        });
+    }
+    if let Some(value) = training_view {
+        training(run, value, at);
+        run.last_training = Some(Dated {
+            value: value.clone(),
+            at,
+        });
+    }
+}
+
+fn instance(run: &mut RunRecord, view: &InstanceView, at: DateTime<Utc>) {
+    let known = run.instance.as_ref().map(|instance| instance.id.clone());
+    let same = |id: &String| known.as_ref() == Some(id);
+    match view {
+        InstanceView::Absent if known.is_some() => gone(run, at),
+        InstanceView::Running { id, since, .. } if same(id) => {
+            if was_stopped(run) || restarted(run, *since) {
+                run.phase = run.phase.min(Phase::Rented);
+            }
+            if let (Some(instance), Some(since)) = (&mut run.instance, since) {
+                instance.running_since = Some(*since);
+            }
+            enter(run, BilledState::Running, *since, at);
+        }
+        // Billed as before: neither a start nor a broken host is free until the provider says so.
+        InstanceView::Creating { id, since } | InstanceView::Broken { id, since, .. }
+            if same(id) =>
+        {
+            enter(run, BilledState::Running, *since, at);
+        }
+        InstanceView::Stopped { id, since } if same(id) => {
+            enter(run, BilledState::Stopped, *since, at);
+        }
+        _ => {}
+    }
+}
+
+fn enter(run: &mut RunRecord, state: BilledState, since: Option<DateTime<Utc>>, at: DateTime<Utc>) {
+    if let Some(account) = run.accounts.last_mut() {
+        intervals::enter(&mut account.intervals, state, since, at);
+    }
+}
+
+fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
+    if let Some(account) = run.accounts.last_mut() {
+        intervals::close(&mut account.intervals, at);
+    }
+    let offer = run.instance.take().and_then(|instance| instance.offer);
+    let given_back = run.destroy_ordered_at.take().is_some();
+    if run.launches == 0 && run.ended.is_none() {
+        let failure = run.failures.iter().max_by_key(|failure| failure.last_at);
+        let why = match failure {
+            Some(failure) => format!("could not {}: {}", failure.step.describe(), failure.message),
+            None if given_back => "it never came up".to_owned(),
+            None => "the provider took it away".to_owned(),
+        };
+        run.tried
+            .extend(offer.map(|offer| TriedOffer { offer, at, why }));
+    }
+    if run.phase != Phase::Ended {
+        run.phase = Phase::Requested;
+    }
+    run.lost_at = Some(at);
+    run.failures.clear();
+    run.stop_ordered_at = None;
+    run.ready_at = None;
+}
+
+fn training(run: &mut RunRecord, view: &TrainingView, at: DateTime<Utc>) {
+    let attempt = view.attempt.unwrap_or(run.launches);
+    let alive = matches!(
+        view.state,
+        TrainingState::Starting | TrainingState::Running | TrainingState::Stalled
+    );
+    // A crash between the launch and its record: what runs on the box is the truth.
+    let unrecorded = attempt > run.launches && view.state != TrainingState::NotLaunched;
+    if unrecorded || (alive && attempt == run.launches && run.launches > 0) {
+        run.phase = run.phase.max(Phase::Launched);
+    }
+    if unrecorded {
+        run.launches = attempt;
+        run.launched_at = view.started_at.or(Some(at));
+        run.launched_on = run.instance.as_ref().map(|instance| instance.id.clone());
+        run.start_asked = false;
+        run.ended = None;
+        run.end_ordered = None;
+    }
+    if run.phase != Phase::Launched || attempt != run.launches {
+        return;
+    }
+    let by_itself = match view.state {
+        TrainingState::Completed => Outcome::Completed,
+        TrainingState::Failed => Outcome::Failed,
+        TrainingState::Killed => Outcome::Killed,
+        TrainingState::Stalled => Outcome::Stalled,
+        TrainingState::Starting | TrainingState::Running => {
+            // It went on after all; unless the box is on its way out, then its end is only a matter of time.
+            if run.destroy_ordered_at.is_none() {
+                run.ended = None;
+            }
+            return;
+        }
+        TrainingState::NotLaunched => return,
+    };
+    let outcome = outcome_of(run, by_itself);
+    let since = run.ended.as_ref().map(|ended| ended.at);
+    let ended_at = view.ended_at.or(since).unwrap_or(at).min(at);
+    run.ended = Some(Ended {
+        outcome,
+        at: ended_at,
+    });
+}
+
+fn was_stopped(run: &RunRecord) -> bool {
+    let intervals = run.accounts.last().map(|account| &account.intervals);
+    intervals
+        .and_then(|intervals| intervals.last())
+        .is_some_and(|interval| interval.to.is_none() && interval.state == BilledState::Stopped)
+}
+
+fn restarted(run: &RunRecord, since: Option<DateTime<Utc>>) -> bool {
+    let before = run
+        .instance
+        .as_ref()
+        .and_then(|instance| instance.running_since);
+    matches!((before, since), (Some(before), Some(since)) if since > before)
+}

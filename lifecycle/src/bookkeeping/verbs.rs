@@ -1,0 +1,39 @@
+//! What the person asks for. Each verb changes the intent and what follows from the wish itself; the
+//! next plan does the rest.
+
+use chrono::{DateTime, Utc};
+
+use crate::run::{Intent, Phase, RunRecord};
+
+/// `gpurun start`: go on, on the stopped box or, where it is gone, on a new one.
+pub fn ask_start(run: &mut RunRecord, now: DateTime<Utc>) {
+    run.intent = Intent::Run;
+    run.asked_at = now;
+    run.start_asked = true;
+    run.force = false;
+    run.relaunches = 0;
+    run.failures.clear();
+    run.tried.clear();
+    run.stop_ordered_at = None;
+    run.destroy_ordered_at = None;
+    if run.ended.take().is_some() || run.end_ordered.take().is_some() {
+        // The training that ended is not the one wanted now.
+        run.phase = run.phase.min(Phase::Rented);
+    }
+    if run.instance.is_none() {
+        run.phase = Phase::Requested;
+    }
+}
+
+/// `gpurun stop`: end the training and keep the disk.
+pub fn ask_stop(run: &mut RunRecord, now: DateTime<Utc>) {
+    run.intent = Intent::Stop;
+    run.asked_at = now;
+}
+
+/// `gpurun destroy`: end the training and the box. `force` gives unverified checkpoints up.
+pub fn ask_destroy(run: &mut RunRecord, force: bool, now: DateTime<Utc>) {
+    run.intent = Intent::Destroy;
+    run.asked_at = now;
+    run.force = force;
+}

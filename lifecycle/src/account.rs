@@ -1,9 +1,11 @@
 //! What a run has cost, burns and has used, over all its boxes.
 
 use chrono::{DateTime, Utc};
-use gpurun_pricing::{BilledState, HourlyRate, Hours, Money, RateCard, RunCost, Usage, run_cost};
+use gpurun_pricing::{
+    BilledState, HourlyRate, Hours, Money, Offer, RateCard, RunCost, Usage, run_cost,
+};
 
-use crate::run::{Account, Candidate, RunRecord};
+use crate::run::{Account, RunRecord};
 
 impl RunRecord {
     /// The bill of each box at `now`, the newest last.
@@ -45,24 +47,17 @@ impl RunRecord {
                 .as_ref()
                 .is_some_and(|instance| instance.id == account.instance)
         });
-        let next = || self.next_candidate().or(self.spec.candidates.first());
+        let next = || self.next_offer().or(self.spec.offers.first());
         current
             .map(|account| &account.rate_card)
-            .or_else(|| next().map(|candidate| &candidate.rate_card))
+            .or_else(|| next().map(|offer| &offer.card))
     }
 
-    /// The best candidate that hasn't been tried in vain.
+    /// The best offer that hasn't been tried in vain.
     #[must_use]
-    pub fn next_candidate(&self) -> Option<&Candidate> {
-        let tried = |candidate: &&Candidate| {
-            self.tried
-                .iter()
-                .any(|tried| tried.offer == candidate.offer.id)
-        };
-        self.spec
-            .candidates
-            .iter()
-            .find(|candidate| !tried(candidate))
+    pub fn next_offer(&self) -> Option<&Offer> {
+        let tried = |offer: &&Offer| self.tried.iter().any(|tried| tried.offer == offer.id);
+        self.spec.offers.iter().find(|offer| !tried(offer))
     }
 
     fn usage(&self, account: &Account) -> Usage {

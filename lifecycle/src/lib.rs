@@ -4,7 +4,7 @@
 //! with a reason a person can check, and actions with nothing left to choose. No clock, file or socket is
 //! reachable from here; `now` is part of the observation.
 //!
-//! The shell's loop: look; [`absorb`]; decide; store the plan; for each action [`begin`], store, act,
+//! The shell's loop: look; [`absorb`]; [`decide`]; store the plan; for each action [`begin`], store, act,
 //! [`finish`], store.
 
 #![deny(clippy::float_arithmetic)]
@@ -12,6 +12,7 @@
 mod account;
 mod action;
 mod bookkeeping;
+mod decide;
 mod judge;
 mod observation;
 mod plan;
@@ -20,6 +21,7 @@ mod setup;
 
 pub use action::{Action, RestoredFile, Step, Target};
 pub use bookkeeping::{ActionResult, absorb, ask_destroy, ask_start, ask_stop, begin, finish};
+pub use decide::{Work, decide, work_of};
 pub use judge::{StallRule, judge};
 pub use observation::{
     AgentState, CheckpointView, FileStamp, InstanceView, Metric, Observation, Sighting,
@@ -27,7 +29,7 @@ pub use observation::{
 };
 pub use plan::{Attention, AttentionKind, Plan, Verdict, VerdictKind, Wait};
 pub use run::{
-    Account, Candidate, Dated, Ended, Gap, InstanceRef, Intent, Outcome, Phase, RunRecord, RunSpec,
+    Account, Dated, Ended, Gap, InstanceRef, Intent, Outcome, Phase, RunRecord, RunSpec,
     StepFailure, StopSpec, TeardownPolicy, TimingSpec, TriedOffer,
 };
 pub use setup::{CheckpointSpec, Engine, InstallSpec, LaunchSpec, ProveSpec, StageSpec};

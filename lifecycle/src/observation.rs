@@ -76,6 +76,22 @@ pub enum InstanceView {
     Several { ids: Vec<String> },
 }
 
+impl InstanceView {
+    /// The provider's id; `None` for none and for several.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Absent | Self::Several { .. } => None,
+            Self::Creating { id, .. }
+            | Self::Running { id, .. }
+            | Self::Stopping { id, .. }
+            | Self::Stopped { id, .. }
+            | Self::Destroying { id, .. }
+            | Self::Broken { id, .. } => Some(id),
+        }
+    }
+}
+
 /// The training, judged from all evidence together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainingView {

@@ -159,7 +159,7 @@ pub struct InstanceRef {
     pub rented_at: DateTime<Utc>,
     /// When it came up, by the provider's clock: another time later means that it was restarted.
     pub running_since: Option<DateTime<Utc>>,
-    /// Which of the run's candidates it is.
+    /// Which of the run's offers it is.
     pub offer: Option<String>,
 }
 
@@ -176,14 +176,6 @@ pub struct Account {
     pub inbound: Gigabytes,
 }
 
-/// An offer and its prices.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
-    pub offer: Offer,
-    pub rate_card: RateCard,
-}
-
-/// A value and when it was true.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dated<T> {
     pub value: T,
@@ -230,7 +222,7 @@ pub enum Gap {
 pub struct RunSpec {
     pub provider: String,
     /// Best first: when one is gone or doesn't work, the next is taken. Never empty.
-    pub candidates: Vec<Candidate>,
+    pub offers: Vec<Offer>,
     pub disk: Gigabytes,
     pub image: Option<String>,
     pub install: InstallSpec,

@@ -168,17 +168,13 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
 
 fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
     let rented_at = run.rent_pending_since.take().unwrap_or(now);
-    // An adopted box is the one whose create call got lost: the candidate that was next then.
-    let candidate = match offer {
-        Some(offer) => run
-            .spec
-            .candidates
-            .iter()
-            .find(|candidate| candidate.offer.id == offer),
-        None => run.next_candidate(),
+    // An adopted box is the one whose create call got lost: the offer that was next then.
+    let rented = match offer {
+        Some(id) => run.spec.offers.iter().find(|offer| offer.id == id),
+        None => run.next_offer(),
     };
-    let candidate = candidate.or(run.spec.candidates.first());
-    let offer = candidate.map(|candidate| candidate.offer.id.clone());
+    let rented = rented.or(run.spec.offers.first()).cloned();
+    let offer = rented.as_ref().map(|offer| offer.id.clone());
     if let Some(account) = run
         .accounts
         .last_mut()
@@ -186,9 +182,14 @@ fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
     {
         intervals::close(&mut account.intervals, rented_at);
     }
-    let known = run.accounts.iter().any(|account| account.instance == id);
-    if let (Some(candidate), false) = (candidate, known) {
-        // Billed from here until something else is seen, also if nobody sees it for days.
+    // Billed from here until something else is seen, also if nobody sees it for days.
+    if let Some(account) = run
+        .accounts
+        .last_mut()
+        .filter(|account| account.instance == id)
+    {
+        intervals::enter(&mut account.intervals, BilledState::Running, None, now);
+    } else if let Some(rented) = rented {
         let open = StateInterval {
             state: BilledState::Running,
             from: rented_at,
@@ -196,7 +197,7 @@ fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
         };
         run.accounts.push(Account {
             instance: id.to_owned(),
-            rate_card: candidate.rate_card.clone(),
+            rate_card: rented.card,
             intervals: vec![open],
             inbound: Gigabytes::ZERO,
         });

@@ -22,8 +22,8 @@ pub enum ActionResult {
         instance: Option<String>,
         /// What the box said afterwards, of [`Action::PushNow`], [`Action::EndTraining`] and
         /// [`Action::Launch`]. A box that is stopped next can't be asked again.
-        training: Option<TrainingView>,
-        checkpoints: Option<CheckpointView>,
+        training: Option<Box<TrainingView>>,
+        checkpoints: Option<Box<CheckpointView>>,
     },
     /// It certainly didn't happen.
     Failed {
@@ -90,7 +90,7 @@ pub fn finish(run: &mut RunRecord, action: &Action, result: &ActionResult, now: 
         } => {
             run.failures.retain(|failure| failure.step != action.step());
             done(run, action, instance.as_deref(), now);
-            seen::absorb_box(run, training.as_ref(), checkpoints.as_ref(), now);
+            seen::absorb_box(run, training.as_deref(), checkpoints.as_deref(), now);
         }
         ActionResult::Failed { temporary, message } => {
             failed(run, action.step(), *temporary, message, now);
@@ -131,7 +131,7 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
             let moved =
                 Gigabytes::new(Decimal::from(spec.bytes) / Decimal::from(BYTES_PER_GIGABYTE));
             if let Some(account) = run.accounts.last_mut() {
-                account.inbound = account.inbound + moved;
+                account.inbound += moved;
             }
             reach(run, Phase::Staged, now);
         }

@@ -4,11 +4,18 @@
 //! Nothing here is a stable library API; the command line, its `--json` documents and its exit
 //! codes are.
 
-#![expect(dead_code, reason = "the verbs that use these land one by one")]
+#![expect(
+    dead_code,
+    unused_imports,
+    reason = "the verbs that use these land one by one"
+)]
 
 mod commands;
+mod document;
 mod error;
 mod exit_code;
+mod job;
+mod settings;
 mod ui;
 
 use clap::Parser;

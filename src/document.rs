@@ -1,0 +1,130 @@
+//! A TOML text that a person wrote, and errors that point into it: what, where, why and one thing to do.
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
+use std::{fmt::Display, ops::Range, path::PathBuf, sync::Arc};
+
+/// Something written in a file or given as a flag that can't be used as it is. Nothing has been done.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct DocumentError {
+    message: String,
+    help: Option<String>,
+    place: Option<Box<Place>>,
+}
+
+/// The text at fault and the part of it to underline.
+#[derive(Debug)]
+struct Place {
+    text: NamedSource<String>,
+    span: SourceSpan,
+    label: String,
+}
+
+impl DocumentError {
+    /// An error that no line of a file is to blame for.
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: Some(help.into()),
+            place: None,
+        }
+    }
+
+    /// An error at bytes `span` of `text`; the message starts with file, line and column.
+    pub(crate) fn at(
+        text: &Document,
+        span: Range<usize>,
+        message: impl AsRef<str>,
+        label: impl Into<String>,
+        help: Option<String>,
+    ) -> Self {
+        let (line, column) = text.position(span.start);
+        let name = text.path.display().to_string();
+        Self {
+            message: format!("{name}:{line}:{column}: {}", message.as_ref()),
+            help,
+            place: Some(Box::new(Place {
+                text: NamedSource::new(name, text.content.clone()).with_language("TOML"),
+                span: span.into(),
+                label: label.into(),
+            })),
+        }
+    }
+}
+
+impl Diagnostic for DocumentError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        let help = self.help.as_ref()?;
+        Some(Box::new(help))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.place
+            .as_ref()
+            .map(|place| &place.text as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let place = self.place.as_ref()?;
+        let label = LabeledSpan::new_with_span(Some(place.label.clone()), place.span);
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// The text of a file and its name, kept so that late errors can show the line.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
+    pub(crate) path: PathBuf,
+    pub(crate) content: String,
+}
+
+impl Document {
+    pub(crate) fn new(path: impl Into<PathBuf>, content: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self {
+            path: path.into(),
+            content: content.into(),
+        })
+    }
+
+    /// Line and column of a byte, both from 1; columns count characters.
+    fn position(&self, byte: usize) -> (usize, usize) {
+        let before = &self.content[..self.content.floor_char_boundary(byte)];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.matches('\n').count() + 1;
+        (line, before[line_start..].chars().count() + 1)
+    }
+}
+
+/// The candidate most similar to a misspelt word, unless none is near.
+pub(crate) fn nearest<'a>(
+    wrong: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(wrong, candidate), candidate))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters_from_one() {
+        let text = Document::new("job.toml", "a = 1\nä = 22\n");
+        assert_eq!(text.position(0), (1, 1));
+        assert_eq!(text.position(4), (1, 5));
+        assert_eq!(text.position(6), (2, 1));
+        assert_eq!(text.position(11), (2, 5));
+        assert_eq!(text.position(999), (3, 1));
+    }
+
+    #[test]
+    fn the_nearest_word_is_offered_and_a_far_one_is_not() {
+        assert_eq!(nearest("epochz", ["batch", "epochs"]), Some("epochs"));
+        assert_eq!(nearest("zzz", ["batch", "epochs"]), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! What only the file system knows about a job, asked before anything is rented.
+
+use super::{keys::Key, layer::Layer, spec::JobSpec};
+use crate::document::DocumentError;
+use std::path::{Component, Path, PathBuf};
+
+/// A typed job, with where each of its values was written.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub(crate) spec: JobSpec,
+    pub(super) layer: Layer,
+}
+
+impl Job {
+    /// Checks the paths a job names. `boxes` is where the local provider keeps its boxes.
+    ///
+    /// # Errors
+    /// A data set that isn't there or isn't a directory or `.tar`; a checkpoint directory that
+    /// can't be written, lies inside a box, or already holds another run's weights.
+    pub(crate) fn check(&self, boxes: &Path) -> Result<(), DocumentError> {
+        if let Some(data) = &self.spec.data {
+            self.check_data(data)?;
+        }
+        self.check_destination(Path::new(&self.spec.checkpoints.to), boxes)
+    }
+
+    /// An error about the data set, at the line that names it.
+    pub(crate) fn data_error(&self, message: &str, help: &str) -> DocumentError {
+        self.layer.error(Key::Source, message, help)
+    }
+
+    fn check_data(&self, data: &Path) -> Result<(), DocumentError> {
+        let shown = data.display();
+        let metadata = std::fs::metadata(data).map_err(|error| {
+            self.data_error(
+                &format!("{shown}: {error}"),
+                "a directory with a data.yaml, or a .tar of one; paths in a job file start at its directory",
+            )
+        })?;
+        if metadata.is_dir() {
+            return Ok(());
+        }
+        let name = data.to_string_lossy().to_ascii_lowercase();
+        if [".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".zip"]
+            .iter()
+            .any(|ending| name.ends_with(ending))
+        {
+            return Err(self.data_error(
+                &format!("{shown} is compressed; images don't get smaller that way, only slower"),
+                "unpack it and name the directory, or pack it as a plain .tar",
+            ));
+        }
+        if !metadata.is_file()
+            || ![".tar", ".yaml", ".yml"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        {
+            return Err(self.data_error(
+                &format!("{shown} is no data set"),
+                "a directory with a data.yaml, that data.yaml itself, or a .tar",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_destination(&self, to: &Path, boxes: &Path) -> Result<(), DocumentError> {
+        let shown = to.display();
+        let error = |message: String, help: &str| self.layer.error(Key::To, message, help);
+        let real = real_path(to);
+        if real.starts_with(real_path(boxes)) {
+            return Err(error(
+                format!("{shown} lies inside a box and would go with it"),
+                "name a directory outside of it",
+            ));
+        }
+        if self
+            .spec
+            .data
+            .as_deref()
+            .is_some_and(|data| real.starts_with(real_path(data)))
+        {
+            return Err(error(
+                format!("{shown} lies inside the data set, which is copied to the box as a whole"),
+                "name a directory outside of it",
+            ));
+        }
+        let existing = real
+            .ancestors()
+            .find(|path| path.symlink_metadata().is_ok())
+            .unwrap_or(Path::new("/"));
+        if !existing.is_dir() {
+            return Err(error(
+                format!("{} is not a directory", existing.display()),
+                "name a directory; it is made when it isn't there",
+            ));
+        }
+        if let Err(why) = try_writing(existing) {
+            return Err(error(
+                format!("{} can't be written: {why}", existing.display()),
+                "name a directory of yours: --to DIRECTORY",
+            ));
+        }
+        let folder = real.join(&self.spec.name);
+        if holds_weights(&folder) || holds_weights(&folder.join("weights")) {
+            return Err(error(
+                format!(
+                    "{} already holds the weights of another run",
+                    folder.display()
+                ),
+                "another --name or --to keeps both; `gpurun start` goes on with a run that is there",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Asks by doing, since permissions alone don't know read-only and special file systems. Leaves nothing.
+fn try_writing(folder: &Path) -> std::io::Result<()> {
+    tempfile::tempfile_in(folder).map(drop)
+}
+
+fn holds_weights(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|entries| {
+        entries.flatten().any(|entry| {
+            entry
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "pt")
+        })
+    })
+}
+
+/// `path` with symbolic links resolved as far as it exists, and `.` and `..` taken out of the rest.
+fn real_path(path: &Path) -> PathBuf {
+    let mut tail = Vec::new();
+    let mut head = path;
+    loop {
+        if let Ok(real) = head.canonicalize() {
+            return tail.iter().rev().fold(
+                real,
+                |real: PathBuf, part: &Component<'_>| match part {
+                    Component::ParentDir => real.parent().map(Path::to_path_buf).unwrap_or(real),
+                    Component::Normal(name) => real.join(name),
+                    _ => real,
+                },
+            );
+        }
+        let Some(last) = head.components().next_back() else {
+            return path.to_path_buf();
+        };
+        tail.push(last);
+        let Some(parent) = head.parent() else {
+            return path.to_path_buf();
+        };
+        head = parent;
+    }
+}

@@ -1,0 +1,231 @@
+//! The settings, typed, each with its source.
+
+use super::{
+    credentials::{CLOUDS, Cloud, Credential},
+    environment::Environment,
+    file::{self, Config},
+    table::{SETTINGS, Setting, Source},
+};
+use crate::{
+    document::{DocumentError, nearest},
+    job::{self, Defaults, POLICIES, PROVIDERS},
+};
+use gpurun_lifecycle::{StopSpec, TeardownPolicy};
+use gpurun_pricing::{GigabyteMonthRate, Gigabytes, HourlyRate, Hours, Money};
+use rust_decimal::Decimal;
+use std::path::PathBuf;
+
+/// Everything that is decided outside of a job.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The ledger, the locks and the local boxes live here.
+    pub(crate) state: PathBuf,
+    /// Where the configuration is, or would be.
+    pub(crate) config: PathBuf,
+    /// What a job that is silent gets.
+    pub(crate) defaults: Defaults,
+    pub(crate) local: LocalSettings,
+    /// Keys that were found.
+    pub(crate) credentials: Vec<Credential>,
+    /// Path in the file, value as written, and source of every setting, for `--verbose`.
+    pub(crate) sources: Vec<(&'static str, String, Source)>,
+}
+
+/// What a box on this machine costs and may use.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LocalSettings {
+    pub(crate) price: HourlyRate,
+    pub(crate) disk_price: GigabyteMonthRate,
+    /// The most disk one box may ask for; `None`: what the file system has.
+    pub(crate) disk_limit: Option<Gigabytes>,
+}
+
+impl Settings {
+    /// Resolves all settings.
+    ///
+    /// # Errors
+    /// A configuration that can't be read or holds what it shouldn't, a value that can't be typed;
+    /// the error names the line or the variable.
+    pub(crate) fn load(environment: &Environment) -> Result<Self, DocumentError> {
+        let path = environment.config_file();
+        let config = file::read(&path)?;
+        let resolver = Resolver {
+            environment,
+            config: &config,
+        };
+        Ok(Self {
+            state: environment.state_directory(),
+            defaults: resolver.defaults()?,
+            local: LocalSettings {
+                price: resolver
+                    .with(Setting::LocalPrice, amount)?
+                    .map_or(HourlyRate::ZERO, HourlyRate::new),
+                disk_price: resolver
+                    .with(Setting::LocalDiskPrice, amount)?
+                    .map_or(GigabyteMonthRate::ZERO, GigabyteMonthRate::new),
+                disk_limit: resolver
+                    .with(Setting::LocalDisk, job::gigabytes)?
+                    .map(|size| Gigabytes::new(size.into())),
+            },
+            credentials: CLOUDS
+                .iter()
+                .filter_map(|cloud| cloud.find(environment, &config))
+                .collect(),
+            sources: resolver.sources(),
+            config: path,
+        })
+    }
+
+    /// Where the local provider keeps its boxes.
+    pub(crate) fn local_boxes(&self) -> PathBuf {
+        self.state.join("local").join("boxes")
+    }
+
+    pub(crate) fn credential(&self, cloud: &str) -> Option<&Credential> {
+        self.credentials.iter().find(|found| found.cloud == cloud)
+    }
+
+    /// The clouds without a key.
+    pub(crate) fn clouds_without_key(&self) -> impl Iterator<Item = &'static Cloud> {
+        CLOUDS
+            .iter()
+            .filter(|cloud| self.credential(cloud.name).is_none())
+    }
+}
+
+/// A price may be nothing; a cap may not.
+fn amount(text: &str) -> Result<Decimal, job::Unreadable> {
+    match text.trim().trim_start_matches('$').parse::<Decimal>() {
+        Ok(zero) if zero.is_zero() => Ok(zero),
+        _ => job::money(text),
+    }
+}
+
+struct Resolver<'a> {
+    environment: &'a Environment,
+    config: &'a Config,
+}
+
+impl Resolver<'_> {
+    /// The text of a setting and where it stands; `None` where neither says anything and there is no default.
+    fn text(&self, setting: Setting) -> Option<(String, Source)> {
+        let info = setting.info();
+        if let Some(value) = self.environment.variable(info.variable) {
+            return Some((value, Source::Variable(info.variable)));
+        }
+        if let (Some((value, _)), Some(document)) =
+            (self.config.values.get(&setting), &self.config.document)
+        {
+            return Some((value.clone(), Source::File(document.path.clone())));
+        }
+        (!info.default.is_empty()).then(|| (info.default.to_owned(), Source::Default))
+    }
+
+    fn with<T>(
+        &self,
+        setting: Setting,
+        parse: impl Fn(&str) -> Result<T, job::Unreadable>,
+    ) -> Result<Option<T>, DocumentError> {
+        let Some((text, source)) = self.text(setting) else {
+            return Ok(None);
+        };
+        parse(&text)
+            .map(Some)
+            .map_err(|wrong| self.error(setting, &source, &wrong.message, wrong.expected))
+    }
+
+    fn error(
+        &self,
+        setting: Setting,
+        source: &Source,
+        message: &str,
+        help: impl Into<String>,
+    ) -> DocumentError {
+        let path = setting.info().path;
+        match (
+            source,
+            &self.config.document,
+            self.config.values.get(&setting),
+        ) {
+            (Source::File(_), Some(document), Some((_, span))) => DocumentError::at(
+                document,
+                span.clone(),
+                format!("{path}: {message}"),
+                "here",
+                Some(help.into()),
+            ),
+            _ => DocumentError::new(format!("{source} ({path}): {message}"), help),
+        }
+    }
+
+    fn word<T: Copy>(
+        &self,
+        setting: Setting,
+        words: &[(&str, T)],
+    ) -> Result<Option<T>, DocumentError> {
+        let Some((text, source)) = self.text(setting) else {
+            return Ok(None);
+        };
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Ok(Some(*value));
+        }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let help = nearest(&text, known.iter().copied()).map_or_else(
+            || format!("one of {}", known.join(", ")),
+            |similar| format!("did you mean '{similar}'?"),
+        );
+        Err(self.error(setting, &source, &format!("'{text}' is not known"), help))
+    }
+
+    fn seconds(&self, setting: Setting, unit: Option<u32>) -> Result<Option<u64>, DocumentError> {
+        self.with(setting, |text| job::duration(text, unit))
+    }
+
+    fn defaults(&self) -> Result<Defaults, DocumentError> {
+        let builtin = Defaults::default();
+        let stop = builtin.stop;
+        let names = PROVIDERS.map(|name| (name, name));
+        let hour = Some(3_600);
+        let second = Some(1);
+        Ok(Defaults {
+            provider: self.word(Setting::Provider, &names)?.map(str::to_owned),
+            stop: StopSpec {
+                max_hours: self.hours(Setting::MaxHours, hour)?.or(stop.max_hours),
+                max_cost: self.with(Setting::MaxCost, job::money)?.map(Money::new),
+                policy: self
+                    .word(Setting::Policy, &POLICIES)?
+                    .unwrap_or(TeardownPolicy::Default),
+                grace_seconds: self
+                    .seconds(Setting::Grace, None)?
+                    .unwrap_or(stop.grace_seconds),
+                lease: self.hours(Setting::Lease, hour)?.unwrap_or(stop.lease),
+                stall_seconds: self
+                    .seconds(Setting::Stall, None)?
+                    .unwrap_or(stop.stall_seconds),
+                poll_seconds: self
+                    .seconds(Setting::Poll, second)?
+                    .unwrap_or(stop.poll_seconds),
+                ..stop
+            },
+        })
+    }
+
+    fn hours(&self, setting: Setting, unit: Option<u32>) -> Result<Option<Hours>, DocumentError> {
+        Ok(self.seconds(setting, unit)?.map(job::hours))
+    }
+
+    fn sources(&self) -> Vec<(&'static str, String, Source)> {
+        SETTINGS
+            .iter()
+            .map(|info| {
+                let (value, source) = self
+                    .text(info.setting)
+                    .unwrap_or_else(|| ("none".to_owned(), Source::Default));
+                (info.path, value, source)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Every setting, once: its place in `config.toml`, its variable, its default and its meaning.
+
+use std::{fmt, path::PathBuf};
+
+/// Names a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Setting {
+    Provider,
+    Poll,
+    MaxHours,
+    MaxCost,
+    Policy,
+    Grace,
+    Lease,
+    Stall,
+    LocalPrice,
+    LocalDiskPrice,
+    LocalDisk,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct SettingInfo {
+    pub(crate) setting: Setting,
+    /// Dotted: `stop.max_hours` is `max_hours` under `[stop]`.
+    pub(crate) path: &'static str,
+    pub(crate) variable: &'static str,
+    /// As written in the file; empty where the default is "none".
+    pub(crate) default: &'static str,
+    pub(crate) help: &'static str,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    Default,
+    File(PathBuf),
+    Variable(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => formatter.write_str("default"),
+            Self::File(path) => write!(formatter, "{}", path.display()),
+            Self::Variable(name) => write!(formatter, "${name}"),
+        }
+    }
+}
+
+const fn row(
+    setting: Setting,
+    path: &'static str,
+    variable: &'static str,
+    default: &'static str,
+    help: &'static str,
+) -> SettingInfo {
+    SettingInfo {
+        setting,
+        path,
+        variable,
+        default,
+        help,
+    }
+}
+
+/// The table, in the order of the documentation.
+#[rustfmt::skip]
+pub(crate) const SETTINGS: [SettingInfo; 11] = [
+    row(Setting::Provider, "provider", "GPURUN_PROVIDER", "", "Provider of a job that names none"),
+    row(Setting::Poll, "poll", "GPURUN_POLL", "60s", "How often somebody looks at a run: a waiting terminal, or cron"),
+    row(Setting::MaxHours, "stop.max_hours", "GPURUN_MAX_HOURS", "24", "Hard cap on hours for jobs that name none"),
+    row(Setting::MaxCost, "stop.max_cost", "GPURUN_MAX_COST", "", "Hard cap on US dollars for jobs that name none"),
+    row(Setting::Policy, "stop.policy", "GPURUN_POLICY", "default", "What ends a box: default, break-even, ski-rental, learned, destroy or keep"),
+    row(Setting::Grace, "stop.grace", "GPURUN_GRACE", "30m", "How long a box may wait for checkpoints that are not safe yet"),
+    row(Setting::Lease, "stop.lease", "GPURUN_LEASE", "2h", "How long a box without a training stays"),
+    row(Setting::Stall, "stop.stall", "GPURUN_STALL", "30m", "No progress for this long, and for several mean epochs, is a stall"),
+    row(Setting::LocalPrice, "providers.local.price", "GPURUN_LOCAL_PRICE", "0.05", "What an hour of a box on this machine costs, in US dollars"),
+    row(Setting::LocalDiskPrice, "providers.local.disk_price", "GPURUN_LOCAL_DISK_PRICE", "0.10", "What a GB on this machine costs a month, in US dollars"),
+    row(Setting::LocalDisk, "providers.local.disk", "GPURUN_LOCAL_DISK", "", "Most GB that one box on this machine may ask for"),
+];
+
+impl Setting {
+    pub(crate) fn info(self) -> &'static SettingInfo {
+        SETTINGS
+            .iter()
+            .find(|info| info.setting == self)
+            .expect("every setting has its row; a test goes through them all")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_setting_has_one_row_one_place_and_one_variable() {
+        let paths: BTreeSet<_> = SETTINGS.iter().map(|info| info.path).collect();
+        let variables: BTreeSet<_> = SETTINGS.iter().map(|info| info.variable).collect();
+        assert_eq!(
+            (paths.len(), variables.len()),
+            (SETTINGS.len(), SETTINGS.len())
+        );
+        assert_eq!(Setting::LocalDisk as usize + 1, SETTINGS.len());
+        for info in &SETTINGS {
+            assert_eq!(info.setting.info().path, info.path);
+        }
+    }
+}

@@ -11,5 +11,5 @@ mod table;
 
 pub(crate) use credentials::{CLOUDS, Cloud, Credential, KeyPlace};
 pub(crate) use environment::Environment;
-pub(crate) use resolved::{LocalSettings, Settings};
+pub(crate) use resolved::Settings;
 pub(crate) use table::Source;

@@ -10,10 +10,15 @@ use crate::{
     document::{DocumentError, nearest},
     job::{self, Defaults, POLICIES, PROVIDERS},
 };
+use chrono::{DateTime, NaiveDate, Utc};
 use gpurun_lifecycle::{StopSpec, TeardownPolicy};
 use gpurun_pricing::{GigabyteMonthRate, Gigabytes, HourlyRate, Hours, Money};
+use gpurun_providers::local::LocalConfig;
 use rust_decimal::Decimal;
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 /// Everything that is decided outside of a job.
 #[derive(Debug)]
@@ -24,20 +29,13 @@ pub(crate) struct Settings {
     pub(crate) config: PathBuf,
     /// What a job that is silent gets.
     pub(crate) defaults: Defaults,
-    pub(crate) local: LocalSettings,
+    pub(crate) local: LocalConfig,
+    /// Disk of a local box for a job that names none; `None`: what the job needs.
+    pub(crate) local_disk: Option<Gigabytes>,
     /// Keys that were found.
     pub(crate) credentials: Vec<Credential>,
     /// Path in the file, value as written, and source of every setting, for `--verbose`.
     pub(crate) sources: Vec<(&'static str, String, Source)>,
-}
-
-/// What a box on this machine costs and may use.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LocalSettings {
-    pub(crate) price: HourlyRate,
-    pub(crate) disk_price: GigabyteMonthRate,
-    /// The most disk one box may ask for; `None`: what the file system has.
-    pub(crate) disk_limit: Option<Gigabytes>,
 }
 
 impl Settings {
@@ -56,17 +54,10 @@ impl Settings {
         Ok(Self {
             state: environment.state_directory(),
             defaults: resolver.defaults()?,
-            local: LocalSettings {
-                price: resolver
-                    .with(Setting::LocalPrice, amount)?
-                    .map_or(HourlyRate::ZERO, HourlyRate::new),
-                disk_price: resolver
-                    .with(Setting::LocalDiskPrice, amount)?
-                    .map_or(GigabyteMonthRate::ZERO, GigabyteMonthRate::new),
-                disk_limit: resolver
-                    .with(Setting::LocalDisk, job::gigabytes)?
-                    .map(|size| Gigabytes::new(size.into())),
-            },
+            local: resolver.local(environment.state_directory().join("local"))?,
+            local_disk: resolver
+                .with(Setting::LocalDisk, job::gigabytes)?
+                .map(|size| Gigabytes::new(size.into())),
             credentials: CLOUDS
                 .iter()
                 .filter_map(|cloud| cloud.find(environment, &config))
@@ -78,7 +69,7 @@ impl Settings {
 
     /// Where the local provider keeps its boxes.
     pub(crate) fn local_boxes(&self) -> PathBuf {
-        self.state.join("local").join("boxes")
+        self.local.root.join("boxes")
     }
 
     pub(crate) fn credential(&self, cloud: &str) -> Option<&Credential> {
@@ -99,6 +90,16 @@ fn amount(text: &str) -> Result<Decimal, job::Unreadable> {
         Ok(zero) if zero.is_zero() => Ok(zero),
         _ => job::money(text),
     }
+}
+
+/// The day a file was last changed: since then its prices have been what they are.
+fn modified_on(path: &Path) -> NaiveDate {
+    let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+    day_of(modified.unwrap_or_else(|_| SystemTime::now()))
+}
+
+fn day_of(time: SystemTime) -> NaiveDate {
+    DateTime::<Utc>::from(time).date_naive()
 }
 
 struct Resolver<'a> {
@@ -207,6 +208,39 @@ impl Resolver<'_> {
                     .unwrap_or(stop.poll_seconds),
                 ..stop
             },
+        })
+    }
+
+    /// The local provider's prices, dated by the file or the day that says them.
+    fn local(&self, root: PathBuf) -> Result<LocalConfig, DocumentError> {
+        let builtin = LocalConfig::new(root);
+        let said = [
+            Setting::LocalPrice,
+            Setting::LocalGpuPrice,
+            Setting::LocalDiskPrice,
+        ]
+        .into_iter()
+        .filter_map(|setting| self.text(setting))
+        .map(|(_, source)| source)
+        .find(|source| *source != Source::Default);
+        let (as_of, source) = match said {
+            None | Some(Source::Default) => (builtin.as_of, builtin.source),
+            Some(Source::File(path)) => (modified_on(&path), path.display().to_string()),
+            Some(variable) => (day_of(SystemTime::now()), variable.to_string()),
+        };
+        Ok(LocalConfig {
+            running: self
+                .with(Setting::LocalPrice, amount)?
+                .map_or(builtin.running, HourlyRate::new),
+            per_gpu: self
+                .with(Setting::LocalGpuPrice, amount)?
+                .map_or(builtin.per_gpu, HourlyRate::new),
+            disk: self
+                .with(Setting::LocalDiskPrice, amount)?
+                .map_or(builtin.disk, GigabyteMonthRate::new),
+            as_of,
+            source,
+            ..builtin
         })
     }
 

@@ -14,6 +14,7 @@ pub(crate) enum Setting {
     Lease,
     Stall,
     LocalPrice,
+    LocalGpuPrice,
     LocalDiskPrice,
     LocalDisk,
 }
@@ -66,7 +67,7 @@ const fn row(
 
 /// The table, in the order of the documentation.
 #[rustfmt::skip]
-pub(crate) const SETTINGS: [SettingInfo; 11] = [
+pub(crate) const SETTINGS: [SettingInfo; 12] = [
     row(Setting::Provider, "provider", "GPURUN_PROVIDER", "", "Provider of a job that names none"),
     row(Setting::Poll, "poll", "GPURUN_POLL", "60s", "How often somebody looks at a run: a waiting terminal, or cron"),
     row(Setting::MaxHours, "stop.max_hours", "GPURUN_MAX_HOURS", "24", "Hard cap on hours for jobs that name none"),
@@ -75,9 +76,10 @@ pub(crate) const SETTINGS: [SettingInfo; 11] = [
     row(Setting::Grace, "stop.grace", "GPURUN_GRACE", "30m", "How long a box may wait for checkpoints that are not safe yet"),
     row(Setting::Lease, "stop.lease", "GPURUN_LEASE", "2h", "How long a box without a training stays"),
     row(Setting::Stall, "stop.stall", "GPURUN_STALL", "30m", "No progress for this long, and for several mean epochs, is a stall"),
-    row(Setting::LocalPrice, "providers.local.price", "GPURUN_LOCAL_PRICE", "0.05", "What an hour of a box on this machine costs, in US dollars"),
+    row(Setting::LocalPrice, "providers.local.price", "GPURUN_LOCAL_PRICE", "0.04", "What an hour of a box on this machine costs, in US dollars"),
+    row(Setting::LocalGpuPrice, "providers.local.gpu_price", "GPURUN_LOCAL_GPU_PRICE", "0.40", "What each GPU of it adds to the hour, in US dollars"),
     row(Setting::LocalDiskPrice, "providers.local.disk_price", "GPURUN_LOCAL_DISK_PRICE", "0.10", "What a GB on this machine costs a month, in US dollars"),
-    row(Setting::LocalDisk, "providers.local.disk", "GPURUN_LOCAL_DISK", "", "Most GB that one box on this machine may ask for"),
+    row(Setting::LocalDisk, "providers.local.disk", "GPURUN_LOCAL_DISK", "", "Disk in GB of a box on this machine, for jobs that name none"),
 ];
 
 impl Setting {

@@ -48,9 +48,11 @@ fn source<'a>(settings: &'a Settings, path: &str) -> &'a Source {
 
 #[test]
 fn without_a_file_the_defaults_of_the_table_are_those_of_a_job() {
-    let settings = Home::new().load(&[]).expect("nothing to object to");
+    let home = Home::new();
+    let settings = home.load(&[]).expect("nothing to object to");
     assert_eq!(settings.defaults, Defaults::default());
-    assert_eq!(settings.local.price, HourlyRate::new(dec!(0.05)));
+    let builtin = LocalConfig::new(home.path().join(".local/state/gpurun/local"));
+    assert_eq!(format!("{:?}", settings.local), format!("{builtin:?}"));
     assert_eq!(source(&settings, "poll"), &Source::Default);
 }
 
@@ -73,6 +75,18 @@ fn variables_win_over_the_file_and_the_file_over_defaults() {
     );
     assert_eq!(source(&settings, "poll"), &Source::File(path));
     assert_eq!(source(&settings, "stop.grace"), &Source::Default);
+}
+
+#[test]
+fn a_price_is_dated_by_the_file_that_names_it() {
+    let home = Home::new();
+    let text = "[providers.local]\nprice = 0\ngpu_price = '$1.10'\ndisk = 40\n";
+    let path = home.write(".config/gpurun/config.toml", text, 0o644);
+    let settings = home.load(&[]).expect("a good configuration");
+    assert_eq!(settings.local.running, HourlyRate::ZERO);
+    assert_eq!(settings.local.per_gpu, HourlyRate::new(dec!(1.10)));
+    assert_eq!(settings.local.source, path.display().to_string());
+    assert_eq!(settings.local_disk, Some(Gigabytes::new(dec!(40))));
 }
 
 #[test]

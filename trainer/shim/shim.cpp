@@ -71,9 +71,9 @@ int gpurun_foreach_lerp(at::Tensor* const* targets, at::Tensor* const* sources, 
   });
 }
 
-int gpurun_channels_last(at::Tensor* tensor) {
+int gpurun_clear_gradients(at::Tensor* const* tensors, size_t count) {
   return guarded([&] {
-    if (tensor->dim() == 4) tensor->set_data(tensor->contiguous(at::MemoryFormat::ChannelsLast));
+    for (size_t i = 0; i < count; ++i) tensors[i]->mutable_grad().reset();
   });
 }
 }

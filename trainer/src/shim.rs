@@ -1,6 +1,5 @@
 //! Calls into libtorch that `tch` doesn't offer; see `shim/shim.cpp`.
 #![expect(unsafe_code, reason = "a foreign-function interface")]
-#![expect(dead_code, unreachable_pub, reason = "the optimizer comes next")]
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -28,7 +27,7 @@ unsafe extern "C" {
         count: usize,
         weight: f64,
     ) -> c_int;
-    fn gpurun_channels_last(tensor: *const C_tensor) -> c_int;
+    fn gpurun_clear_gradients(tensors: *const *const C_tensor, count: usize) -> c_int;
 }
 
 /// The scalars of one fused SGD step.
@@ -85,10 +84,11 @@ pub(crate) fn foreach_lerp(
     check(unsafe { gpurun_foreach_lerp(t.as_ptr(), s.as_ptr(), t.len(), weight) })
 }
 
-/// Lays a 4-dimensional tensor's memory out as NHWC in place; its shape and values stay.
-pub(crate) fn channels_last(tensor: &Tensor) -> Result<(), ShimError> {
-    // SAFETY: a live tensor, used during the call only.
-    check(unsafe { gpurun_channels_last(tensor.as_ptr()) })
+/// Drops the tensors' gradients: afterwards they have none.
+pub(crate) fn clear_gradients(tensors: &[Tensor]) -> Result<(), ShimError> {
+    let t = pointers(tensors);
+    // SAFETY: an array of `t.len()` live tensors; the call keeps none of them.
+    check(unsafe { gpurun_clear_gradients(t.as_ptr(), t.len()) })
 }
 
 fn pointers(tensors: &[Tensor]) -> Vec<*const C_tensor> {

@@ -45,6 +45,7 @@ pub struct Yolo9 {
     /// Training batches since the counters were set: all batch normalisations see all batches, so
     /// one count serves them all.
     pub(super) batches: Cell<i64>,
+    channels_last: bool,
 }
 
 impl Yolo9 {
@@ -77,6 +78,7 @@ impl Yolo9 {
             aux,
             variables: variables.into_inner(),
             batches: Cell::new(0),
+            channels_last: false,
         }
     }
 
@@ -150,9 +152,32 @@ impl Yolo9 {
         frozen
     }
 
+    /// A network with the same values and layout of its own, of which nothing is trained.
+    #[must_use]
+    pub fn frozen_copy(&self) -> Self {
+        let mut copy = Self::new(&self.config, self.device());
+        let _ = copy.freeze(&[""]);
+        if self.channels_last {
+            copy.to_channels_last();
+        }
+        copy.load_state_dict(&self.state_dict())
+            .expect("the configuration decides names and shapes");
+        copy
+    }
+
+    /// Parameters and statistics, detached, in the order of the state dict.
+    pub(crate) fn float_tensors(&self) -> Vec<Tensor> {
+        let floats = self
+            .variables
+            .iter()
+            .filter(|variable| variable.role != Role::Counter);
+        floats.map(|variable| variable.tensor.detach()).collect()
+    }
+
     /// Lays all kernels out as NHWC in memory, which convolutions on a CPU run faster with. Shapes,
     /// values and names stay; gradients follow the layout.
     pub fn to_channels_last(&mut self) {
+        self.channels_last = true;
         tch::no_grad(|| {
             for variable in &mut self.variables {
                 if variable.tensor.dim() == 4 {

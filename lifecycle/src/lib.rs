@@ -4,7 +4,7 @@
 //! with a reason a person can check, and actions with nothing left to choose. No clock, file or socket is
 //! reachable from here; `now` is part of the observation.
 //!
-//! The shell's loop: look; [`absorb`]; [`decide`]; store the plan; for each action [`begin`], store, act,
+//! The shell's loop: look; [`absorb`]; [`decide`]; [`lint`]; store the plan; for each action [`begin`], store, act,
 //! [`finish`], store.
 
 #![deny(clippy::float_arithmetic)]
@@ -13,15 +13,18 @@ mod account;
 mod action;
 mod bookkeeping;
 mod decide;
+#[cfg(test)]
+mod fixtures;
 mod judge;
 mod observation;
 mod plan;
 mod run;
+mod safety;
 mod setup;
 
 pub use action::{Action, RestoredFile, Step, Target};
 pub use bookkeeping::{ActionResult, absorb, ask_destroy, ask_start, ask_stop, begin, finish};
-pub use decide::{Work, decide, work_of};
+pub use decide::{Cap, Work, cap_reached, decide, grace_until, work_of};
 pub use judge::{StallRule, judge};
 pub use observation::{
     AgentState, CheckpointView, FileStamp, InstanceView, Metric, Observation, Sighting,
@@ -32,4 +35,5 @@ pub use run::{
     Account, Dated, Ended, Gap, InstanceRef, Intent, Outcome, Phase, RunRecord, RunSpec,
     StepFailure, StopSpec, TeardownPolicy, TimingSpec, TriedOffer,
 };
+pub use safety::{PlanFault, lint};
 pub use setup::{CheckpointSpec, Engine, InstallSpec, LaunchSpec, ProveSpec, StageSpec};

@@ -141,6 +141,7 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
             run.launched_at = Some(now);
             run.launched_on = run.instance.as_ref().map(|instance| instance.id.clone());
             run.start_asked = false;
+            run.last_training = None;
             run.ended = None;
             run.end_ordered = None;
         }

@@ -7,9 +7,11 @@ use crate::run::{Intent, Phase, RunRecord};
 
 /// `gpurun start`: go on, on the stopped box or, where it is gone, on a new one.
 pub fn ask_start(run: &mut RunRecord, now: DateTime<Utc>) {
+    let over = run.ended.is_some() || run.end_ordered.is_some() || run.instance.is_none();
+    run.start_asked = over || run.intent != Intent::Run;
     run.intent = Intent::Run;
     run.asked_at = now;
-    run.start_asked = true;
+    run.ready_at = None;
     run.force = false;
     run.relaunches = 0;
     run.failures.clear();

@@ -1,5 +1,6 @@
 //! Caps on money and time. They are hard: they beat grace, policy and missing sight.
 
+use chrono::{DateTime, Utc};
 use gpurun_pricing::budget::{Cap, Caps, Spent, Standing};
 use gpurun_pricing::{BilledState, Hours};
 
@@ -9,7 +10,7 @@ use super::work::work_of;
 use crate::action::Action;
 use crate::observation::TrainingState;
 use crate::plan::{AttentionKind, Plan, VerdictKind, Wait};
-use crate::run::Outcome;
+use crate::run::{Outcome, RunRecord};
 
 /// Ends the run when a cap is reached: the training, a last push, then the box. A cap on time only stops
 /// it, where a stop keeps the disk; a cap on money destroys, since a stopped disk goes on costing.
@@ -21,7 +22,9 @@ pub(super) fn enforce(case: &Case<'_>, id: &str) -> Option<Plan> {
     }
     let work = work_of(case.run, case.seen);
     let target = case.target(id);
-    let keeps_disk = cap == Cap::MaxHours && case.can_stop() && !work.is_safe();
+    // Its last checkpoint may be newer than what is known now.
+    let unsure = !work.is_safe() || may_train(case);
+    let keeps_disk = cap == Cap::MaxHours && case.can_stop() && unsure;
     let kind = if keeps_disk {
         VerdictKind::Stop
     } else {
@@ -70,14 +73,20 @@ pub(super) fn enforce(case: &Case<'_>, id: &str) -> Option<Plan> {
     )
 }
 
-/// The cap that is reached, in words, if one is.
+/// The cap that `run` has reached at `now`, if one.
+#[must_use]
+pub fn cap_reached(run: &RunRecord, now: DateTime<Utc>) -> Option<Cap> {
+    standing(run, now).reached()
+}
+
+/// The same, of a case.
 pub(super) fn reached(case: &Case<'_>) -> Option<Cap> {
-    standing(case).reached()
+    cap_reached(case.run, case.now)
 }
 
 /// Says in every plan when a cap will end it, and warns before the last look.
 pub(super) fn announce(case: &Case<'_>, plan: &mut Plan) {
-    let standing = standing(case);
+    let standing = standing(case.run, case.now);
     let (Some(cap), Some(left)) = (standing.next, standing.reached_in) else {
         return;
     };
@@ -100,22 +109,19 @@ pub(super) fn announce(case: &Case<'_>, plan: &mut Plan) {
     }
 }
 
-fn standing(case: &Case<'_>) -> Standing {
-    let stop = &case.run.spec.stop;
-    let caps = Caps {
-        max_cost: stop.max_cost,
-        max_hours: stop.max_hours,
+fn standing(run: &RunRecord, now: DateTime<Utc>) -> Standing {
+    let stop = &run.spec.stop;
+    let (max_cost, max_hours) = (stop.max_cost, stop.max_hours);
+    let time = match max_hours {
+        Some(_) => run.running_hours(now),
+        None => Hours::ZERO,
     };
-    let time = if stop.max_hours.is_some() {
-        case.run.running_hours(case.now)
-    } else {
-        Hours::ZERO
-    };
-    caps.standing(&Spent {
-        money: case.spent(),
-        time,
-        burn: case.burn(),
-    })
+    let (money, burn) = (run.spent(now), run.burn(now));
+    Caps {
+        max_cost,
+        max_hours,
+    }
+    .standing(&Spent { money, time, burn })
 }
 
 /// By the box's last known state, so that it holds also while nobody can look.

@@ -79,15 +79,6 @@ impl<'a> Case<'a> {
     pub(super) fn may_relaunch(&self) -> bool {
         self.run.start_asked || self.run.relaunches < self.run.spec.stop.max_relaunches
     }
-
-    /// When unverified work stops holding the box back: the grace period after the training's end or
-    /// after the wish to end it, whichever is later. `None` while neither has happened.
-    pub(super) fn grace_until(&self) -> Option<DateTime<Utc>> {
-        let ended = self.run.ended.as_ref().map(|ended| ended.at);
-        let ordered = self.run.end_ordered.as_ref().map(|ended| ended.at);
-        let from = ended.max(ordered)?;
-        Some(later(from, seconds(self.run.spec.stop.grace_seconds)))
-    }
 }
 
 /// Saturates instead of leaving the calendar.

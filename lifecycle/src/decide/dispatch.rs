@@ -1,7 +1,7 @@
 //! Which rule a sighting falls under.
 
 use super::case::Case;
-use super::{absent, caps, running, several, stopped, transit, unseen};
+use super::{absent, caps, refused, running, several, stopped, transit, unseen};
 use crate::action::Action;
 use crate::observation::{InstanceView, Observation, Sighting};
 use crate::plan::{AttentionKind, Plan, VerdictKind};
@@ -28,6 +28,7 @@ pub fn decide(run: &RunRecord, seen: &Observation) -> Plan {
         },
     };
     caps::announce(&case, &mut plan);
+    refused::announce(&case, &mut plan);
     plan
 }
 

@@ -17,6 +17,7 @@ mod case;
 mod dispatch;
 mod draft;
 mod explain;
+mod refused;
 mod running;
 mod set_up;
 mod several;
@@ -27,5 +28,10 @@ mod transit;
 mod unseen;
 mod work;
 
+pub use caps::cap_reached;
 pub use dispatch::decide;
-pub use work::{Work, work_of};
+pub use gpurun_pricing::budget::Cap;
+pub use work::{Work, grace_until, work_of};
+
+#[cfg(test)]
+mod tests;

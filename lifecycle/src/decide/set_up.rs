@@ -38,7 +38,8 @@ pub(super) fn remaining(case: &Case<'_>, target: &Target, fresh: bool) -> Vec<Ac
     let Some(launch) = spec.launch.as_ref().filter(|_| phase < Phase::Launched) else {
         return steps;
     };
-    let elsewhere = fresh || run.launched_on.as_deref() != target().instance.as_deref();
+    let here = target().instance;
+    let elsewhere = here.is_none() || run.launched_on != here;
     let restored = if run.launches > 0 && elsewhere {
         restored_files(case, &launch.run_dir)
     } else {
@@ -81,6 +82,14 @@ pub(super) fn decide(case: &Case<'_>, id: &str) -> Plan {
         .instance
         .as_ref()
         .is_some_and(|instance| instance.id == id);
+    if !adopted && case.run.launches > 0 {
+        // It may be the one that trained: what goes on there is seen before anything is done.
+        let why = "a box with our label is there and the ledger doesn't know it";
+        return case
+            .draft(VerdictKind::SetUp, why)
+            .action(Action::Adopt { target })
+            .plan();
+    }
     let fresh = !adopted;
     let steps = remaining(case, &target, fresh);
     let failed = steps.iter().find_map(|step| case.failure(step.step()));

@@ -4,7 +4,7 @@ use gpurun_pricing::{Action as Fate, BilledState};
 
 use super::case::{Case, retry_at};
 use super::teardown::{end_box, fate, rescue_remedy};
-use super::work::{Work, work_of};
+use super::work::{Work, grace_until, work_of};
 use super::{caps, explain};
 use crate::action::{Action, Step};
 use crate::plan::{AttentionKind, Plan, VerdictKind};
@@ -84,20 +84,17 @@ fn wished(case: &Case<'_>, id: &str, work: &Work) -> Plan {
         .ended
         .as_ref()
         .map_or(Outcome::Abandoned, |ended| ended.outcome);
-    let asked = super::case::later(
-        run.asked_at,
-        super::case::seconds(run.spec.stop.grace_seconds),
-    );
-    if work.is_safe() || run.force || case.now >= asked {
+    let until = grace_until(run).unwrap_or(case.now);
+    if work.is_safe() || run.force || case.now >= until {
         return end_box(case, case.target(id), outcome, work, "you said destroy");
     }
     let reason = format!(
         "you said destroy; {}: kept until {}",
         work.text(),
-        explain::clock(asked)
+        explain::clock(until)
     );
     case.draft(VerdictKind::Keep, reason)
-        .wait("grace", Some(asked), work.text())
+        .wait("grace", Some(until), work.text())
         .attention(
             AttentionKind::Unverified,
             work.text(),

@@ -15,7 +15,7 @@ use gpurun_pricing::{Action as Fate, Gap as PricedGap, Hours};
 
 use super::case::Case;
 use super::explain;
-use super::work::{Work, work_of};
+use super::work::{Work, grace_until, work_of};
 use crate::action::Action;
 use crate::observation::TrainingState;
 use crate::plan::{AttentionKind, Plan, VerdictKind};
@@ -129,7 +129,7 @@ pub(super) fn unverified(case: &Case<'_>, id: &str, why: &str) -> Plan {
     let push = Action::PushNow {
         target: target.clone(),
     };
-    let until = case.grace_until();
+    let until = grace_until(case.run);
     if let Some(until) = until.filter(|until| case.now < *until) {
         let reason = format!(
             "{why}; {}: pushed again, grace until {}",
@@ -209,7 +209,7 @@ pub(super) fn wished(case: &Case<'_>, id: &str) -> Plan {
     } else {
         outcome
     };
-    let grace_over = case.grace_until().is_some_and(|until| case.now >= until);
+    let grace_over = grace_until(case.run).is_some_and(|until| case.now >= until);
     if destroys && run.force {
         return end_box(case, target, outcome, &work, "you said destroy --force");
     }

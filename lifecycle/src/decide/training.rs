@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::case::{Case, later, seconds};
-use super::{explain, set_up, teardown, work::work_of};
+use super::work::{grace_until, work_of};
+use super::{explain, set_up, teardown};
 use crate::action::Action;
 use crate::observation::{AgentState, Sighting, TrainingState, TrainingView};
 use crate::plan::{AttentionKind, Plan, VerdictKind};
@@ -86,8 +87,8 @@ fn stalled(case: &Case<'_>, id: &str, view: &TrainingView) -> Plan {
             "`gpurun logs` shows its last words",
         );
     // It was told and doesn't leave: what is safe doesn't wait for it.
-    let told =
-        case.run.end_ordered.is_some() && case.grace_until().is_some_and(|until| case.now >= until);
+    let told = case.run.end_ordered.is_some()
+        && grace_until(case.run).is_some_and(|until| case.now >= until);
     if told {
         teardown::rest(case, id)
     } else {

@@ -105,12 +105,10 @@ fn stopping(case: &Case<'_>) -> Plan {
         "the box is stopping; {} until it is stopped",
         explain::burns(case)
     );
-    let draft = case.draft(VerdictKind::Wait, reason).wait(
-        "box stopped",
-        Some(later(case.now, case.poll())),
-        "it stops",
-    );
-    refused(case, draft, case.run.stop_ordered_at, "stop").plan()
+    let until = later(case.now, case.poll());
+    case.draft(VerdictKind::Wait, reason)
+        .wait("box stopped", Some(until), "it stops")
+        .plan()
 }
 
 /// Only its absence from a list that can be read is the end of it; until then it counts as billed.
@@ -123,37 +121,20 @@ fn destroying(case: &Case<'_>, id: &str) -> Plan {
     let retry = run
         .destroy_ordered_at
         .map(|ordered| later(ordered, seconds(run.spec.timing.retry_seconds)));
-    let next = later(case.now, case.poll());
-    let mut draft =
-        case.draft(VerdictKind::Wait, reason)
-            .wait("destroy read back", Some(next), "it goes");
-    if retry.is_some_and(|at| case.now >= at) {
-        let outcome = run.ended.as_ref().map(|ended| ended.outcome);
-        draft = draft.action(Action::DestroyInstance {
-            target: case.target(id),
-            outcome,
-        });
-    }
-    refused(case, draft, run.destroy_ordered_at, "destroy").plan()
-}
-
-fn refused(
-    case: &Case<'_>,
-    draft: super::draft::Draft,
-    ordered: Option<DateTime<Utc>>,
-    verb: &str,
-) -> super::draft::Draft {
-    let Some(ordered) = ordered else { return draft };
-    if case.now < later(ordered, seconds(case.run.spec.timing.boot_seconds)) {
-        return draft;
-    }
-    draft.attention(
-        AttentionKind::Refused,
-        format!(
-            "{verb} was ordered {} ago and the box is still there, {}",
-            explain::since(case, ordered),
-            explain::burns(case)
-        ),
-        format!("{verb} it in the provider's console"),
-    )
+    let again = retry.is_some_and(|at| case.now >= at);
+    let kind = if again {
+        VerdictKind::Destroy
+    } else {
+        VerdictKind::Wait
+    };
+    let outcome = run.ended.as_ref().map(|ended| ended.outcome);
+    let target = case.target(id);
+    case.draft(kind, reason)
+        .actions(again.then_some(Action::DestroyInstance { target, outcome }))
+        .wait(
+            "destroy read back",
+            Some(later(case.now, case.poll())),
+            "it goes",
+        )
+        .plan()
 }

@@ -1,9 +1,12 @@
 //! Whether what the run made is safe: is its newest checkpoint proven to be off the box?
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::observation::{CheckpointView, InstanceView, Observation};
-use crate::run::RunRecord;
+use crate::run::{Intent, RunRecord};
+
+use super::case::{later, seconds};
 
 /// The state of what would be lost with the box.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,9 +46,9 @@ pub fn work_of(run: &RunRecord, seen: &Observation) -> Work {
             how: "no training was launched".to_owned(),
         };
     }
-    if run.launched_on.is_some()
-        && run.instance.as_ref().map(|instance| &instance.id) != run.launched_on.as_ref()
-    {
+    let known = run.instance.as_ref().map(|instance| instance.id.as_str());
+    let here = known.or(seen.instance.value().and_then(InstanceView::id));
+    if run.launched_on.as_deref() != here {
         return Work::Safe {
             how: "nothing was trained on this box".to_owned(),
         };
@@ -58,9 +61,9 @@ pub fn work_of(run: &RunRecord, seen: &Observation) -> Work {
             why: "its checkpoints were never seen".to_owned(),
         };
     };
-    match &run.ended {
-        // A look from before the last epoch's end may have missed the last file.
-        Some(ended) if last.at >= ended.at && is_settled(run, seen) => judge(&last.value),
+    match over_since(run) {
+        // A look from before the training's end may have missed its last file.
+        Some(over) if last.at >= over => judge(&last.value),
         Some(_) => Work::Unseen {
             why: "its checkpoints were not seen since the training ended".to_owned(),
         },
@@ -109,12 +112,24 @@ fn judge(view: &CheckpointView) -> Work {
     }
 }
 
-/// Nothing runs there that could write another checkpoint.
-fn is_settled(run: &RunRecord, seen: &Observation) -> bool {
-    let stopped = matches!(seen.instance.value(), Some(InstanceView::Stopped { .. }));
-    let over = run
-        .last_training
-        .as_ref()
-        .is_some_and(|last| last.value.state.is_over());
-    stopped || over
+/// Until when unverified work holds the box back: the grace period after the training's end, or after it was told
+/// to end, whichever is later; before either, after the person's wish or the launch. `None`: nothing was launched.
+#[must_use]
+pub fn grace_until(run: &RunRecord) -> Option<DateTime<Utc>> {
+    let ended = run.ended.as_ref().map(|ended| ended.at);
+    let ordered = run.end_ordered.as_ref().map(|order| order.at);
+    let wished = (run.intent != Intent::Run).then_some(run.asked_at);
+    let from = ended.max(ordered).or(wished).or(run.launched_at)?;
+    Some(later(from, seconds(run.spec.stop.grace_seconds)))
+}
+
+/// Since when the newest launch is known to be over: nothing is left that could write another checkpoint.
+fn over_since(run: &RunRecord) -> Option<DateTime<Utc>> {
+    let last = run.last_training.as_ref()?;
+    let newest = last
+        .value
+        .attempt
+        .is_none_or(|attempt| attempt == run.launches);
+    let over = last.value.state.is_over() && newest;
+    over.then(|| last.value.ended_at.unwrap_or(last.at))
 }

@@ -1,0 +1,151 @@
+use gpurun_lifecycle::{Action, ActionResult, Outcome as RunOutcome, VerdictKind};
+use gpurun_pricing::Hours;
+use gpurun_pricing::break_even::PastGap;
+use rust_decimal::Decimal;
+
+use super::Outcome;
+use super::fixtures::{insert, look, minute, plan, target};
+use crate::store::{GapEnd, Ledger};
+
+const RUN: &str = "k3v9x2mq7d";
+
+#[test]
+fn an_action_is_in_the_ledger_before_it_is_done() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let ledger = Ledger::open(folder.path())?;
+    insert(&ledger, RUN, "shapes")?;
+    let stop = Action::StopInstance {
+        target: target("box-1"),
+    };
+    let (id, run) = ledger.begin(RUN, &stop, minute(1))?;
+    assert_eq!(
+        run.stop_ordered_at,
+        Some(minute(1)),
+        "the record says so as well"
+    );
+
+    let after_a_kill = Ledger::open(folder.path())?;
+    assert_eq!(
+        after_a_kill.interrupted(RUN)?,
+        Some((stop.clone(), minute(1)))
+    );
+
+    let failed = ActionResult::Failed {
+        temporary: true,
+        message: "no answer".to_owned(),
+    };
+    let run = ledger.finish(&id, &failed, minute(2))?;
+    assert_eq!(run.failures.len(), 1);
+    assert_eq!(ledger.interrupted(RUN)?, None);
+    let close = Action::Close {
+        outcome: RunOutcome::Completed,
+    };
+    ledger.begin(RUN, &close, minute(3))?;
+    let actions = ledger.actions(RUN, 10)?;
+    assert_eq!((&actions[0].action, &actions[0].result), (&close, &None));
+    assert_eq!(
+        (&actions[1].action, &actions[1].result),
+        (&stop, &Some(failed))
+    );
+    assert_eq!(
+        (actions[1].begun_at, actions[1].finished_at),
+        (minute(1), Some(minute(2)))
+    );
+    assert_eq!(ledger.actions(RUN, 1)?.len(), 1);
+    Ok(())
+}
+
+#[test]
+fn an_action_of_an_unknown_run_is_refused() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let ledger = Ledger::open(folder.path())?;
+    let stop = Action::StopInstance {
+        target: target("box-1"),
+    };
+    assert!(ledger.begin("nobody", &stop, minute(1)).is_err());
+    assert!(
+        ledger
+            .record_plan(
+                &plan("nobody", minute(1), VerdictKind::Keep, Vec::new()),
+                &look(minute(1))
+            )
+            .is_err()
+    );
+    Ok(())
+}
+
+#[test]
+fn the_same_answer_again_only_moves_its_end() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let ledger = Ledger::open(folder.path())?;
+    insert(&ledger, RUN, "shapes")?;
+    for at in [1, 2, 3] {
+        ledger.record_plan(
+            &plan(RUN, minute(at), VerdictKind::Keep, Vec::new()),
+            &look(minute(at)),
+        )?;
+    }
+    let stop = || {
+        vec![Action::StopInstance {
+            target: target("box-1"),
+        }]
+    };
+    for at in [4, 5] {
+        ledger.record_plan(
+            &plan(RUN, minute(at), VerdictKind::Stop, stop()),
+            &look(minute(at)),
+        )?;
+    }
+    ledger.record_plan(
+        &plan(RUN, minute(6), VerdictKind::Keep, Vec::new()),
+        &look(minute(6)),
+    )?;
+
+    let decisions = ledger.decisions(RUN, 10)?;
+    let shape: Vec<_> = decisions
+        .iter()
+        .rev()
+        .map(|decision| (decision.plan.verdict.kind, decision.times))
+        .collect();
+    let expected = [
+        (VerdictKind::Keep, 3),
+        (VerdictKind::Stop, 1),
+        (VerdictKind::Stop, 1),
+        (VerdictKind::Keep, 1),
+    ];
+    assert_eq!(
+        shape, expected,
+        "what is done is kept each time, what is waited for once"
+    );
+    let kept = &decisions[3];
+    assert_eq!((kept.first_at, kept.last_at), (minute(1), minute(3)));
+    assert_eq!(
+        (&kept.plan.at, &kept.observation),
+        (&minute(3), &look(minute(3))),
+        "the newest reason is shown"
+    );
+    assert_eq!(ledger.latest_plans()?, [decisions[0].plan.clone()]);
+    Ok(())
+}
+
+#[test]
+fn pauses_are_remembered_with_how_they_ended() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let ledger = Ledger::open(folder.path())?;
+    insert(&ledger, RUN, "shapes")?;
+    ledger.open_gap(RUN, minute(0))?;
+    ledger.open_gap(RUN, minute(30))?;
+    assert_eq!(ledger.past_gaps()?, [], "one that goes on says nothing yet");
+    ledger.close_gap(RUN, minute(120), GapEnd::Returned)?;
+    ledger.close_gap(RUN, minute(500), GapEnd::Never)?;
+    ledger.open_gap(RUN, minute(600))?;
+    ledger.close_gap(RUN, minute(700), GapEnd::Never)?;
+    assert_eq!(
+        ledger.past_gaps()?,
+        [
+            PastGap::Returned(Hours::new(Decimal::from(2))),
+            PastGap::Never
+        ]
+    );
+    Ok(())
+}

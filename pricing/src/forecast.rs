@@ -91,10 +91,15 @@ fn sums(question: &Question<'_>, costs: &StopCosts, break_even: Option<Hours>) -
         )
     });
     let resume_time = match card.stop {
+        StopSupport::KeepsVolumeOnly if terms.resume.is_zero() => terms.setup.in_sum(),
         StopSupport::KeepsVolumeOnly => {
             format!("({} + {})", terms.resume.in_sum(), terms.setup.in_sum())
         }
         StopSupport::KeepsDisk | StopSupport::None => terms.resume.in_sum(),
+    };
+    let traffic = match (card.inbound * terms.inbound).is_zero() {
+        true => String::new(),
+        false => format!(" + {} x {}", terms.inbound, card.inbound),
     };
     Sums {
         running,
@@ -106,11 +111,9 @@ fn sums(question: &Question<'_>, costs: &StopCosts, break_even: Option<Hours>) -
             )
         }),
         rebuild: format!(
-            "{} x {} + {} x {} = {}",
+            "{} x {}{traffic} = {}",
             terms.setup.in_sum(),
             costs.running,
-            terms.inbound,
-            card.inbound,
             costs.rebuild
         ),
         resume: (stops && !costs.resume.is_zero())

@@ -1,5 +1,7 @@
 //! One file per verb: `Args`, whose doc comments are the help, and `run`.
 
+pub(crate) mod cost;
+
 use crate::{error::Result, exit_code::ExitCode, ui::Ui};
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -29,12 +31,15 @@ pub(crate) struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {}
+pub(crate) enum Verb {
+    Cost(cost::Args),
+}
 
 impl Verb {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let _ = ui;
-        match self {}
+        match self {
+            Self::Cost(args) => args.run(ui),
+        }
     }
 }
 

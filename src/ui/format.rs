@@ -1,6 +1,7 @@
 //! How times, spans and sizes read: relative for people, exact in JSON.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use rust_decimal::{Decimal, RoundingStrategy};
 
 /// "12 min ago", "in 4 h 50 min", "now".
 pub(crate) fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
@@ -47,6 +48,21 @@ pub(crate) fn bytes(count: u64) -> String {
     } else {
         format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
     }
+}
+
+/// Text wrapped to 80 columns, every line behind `indent`.
+pub(crate) fn paragraph(text: &str, indent: &str) -> String {
+    let options = textwrap::Options::new(80)
+        .initial_indent(indent)
+        .subsequent_indent(indent);
+    textwrap::fill(text, options)
+}
+
+/// A decimal as a JSON number, to six places: exact as text, so nothing is lost that a bill would show.
+pub(crate) fn json_number(value: Decimal) -> serde_json::Value {
+    let rounded = value.round_dp_with_strategy(6, RoundingStrategy::MidpointAwayFromZero);
+    let text = rounded.normalize().to_string();
+    serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text))
 }
 
 #[cfg(test)]

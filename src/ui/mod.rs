@@ -1,10 +1,13 @@
 //! The only module that prints: stdout is data, stderr is talk.
 
+pub(crate) mod cost;
 pub(crate) mod format;
 mod progress;
+mod run_cost;
 mod table;
 mod terminal;
 
 pub(crate) use progress::{Follower, Progress};
+pub(crate) use run_cost::run_cost;
 pub(crate) use table::{Column, table};
 pub(crate) use terminal::{SCHEMA_VERSION, Ui, usage};

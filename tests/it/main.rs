@@ -1,4 +1,5 @@
 //! Integration tests, one binary.
 
 mod architecture;
+mod cost;
 mod docs;

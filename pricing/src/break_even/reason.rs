@@ -131,16 +131,24 @@ fn paid_off(costs: &StopCosts, odds: &RestartOdds, threshold: Hours) -> String {
 /// W with its sum, `0.7 x ($1.00 - $0.29) - 0.3 x $0.10 = $0.47`; without one where it is the rebuild cost itself.
 pub fn worth_sum(costs: &StopCosts, chance: Probability) -> String {
     let total = costs.worth(chance);
-    let gain = if costs.resume.is_zero() {
-        costs.rebuild.to_string()
-    } else {
-        format!("({} - {})", costs.rebuild, costs.resume)
+    let (rebuild, resume) = (costs.rebuild, costs.resume);
+    let gain = match resume.is_zero() {
+        true => rebuild.to_string(),
+        false => format!("{rebuild} - {resume}"),
     };
-    match (chance == Probability::CERTAIN, costs.retry.is_zero()) {
-        (true, _) if costs.resume.is_zero() => total.to_string(),
-        (true, _) => format!("{gain} = {total}"),
-        (false, true) => format!("{chance} x {gain} = {total}"),
-        (false, false) => format!(
+    if chance == Probability::CERTAIN {
+        return match resume.is_zero() {
+            true => gain,
+            false => format!("{gain} = {total}"),
+        };
+    }
+    let gain = match resume.is_zero() {
+        true => gain,
+        false => format!("({gain})"),
+    };
+    match costs.retry.is_zero() {
+        true => format!("{chance} x {gain} = {total}"),
+        false => format!(
             "{chance} x {gain} - {} x {} = {total}",
             chance.complement(),
             costs.retry

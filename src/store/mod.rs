@@ -42,4 +42,4 @@ pub(crate) use self::{
 };
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

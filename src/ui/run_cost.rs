@@ -2,14 +2,21 @@
 
 use super::{Column, table};
 use chrono::{DateTime, Utc};
-use gpurun_pricing::{BilledState, Hours, RunCost};
+use gpurun_pricing::{BillLine, BilledState, HourlyRate, Hours, Money, RunCost};
 
-/// What a run has cost so far, state by state, and what it burns now.
-pub(crate) fn run_cost(run: &str, cost: &RunCost) -> String {
-    let burn = match cost.burn_per_hour.is_zero() {
-        true => "nothing burns now".to_owned(),
-        false => format!("burns {} now", cost.burn_per_hour),
+/// What a run has cost so far, box by box and state by state, and what it burns now.
+pub(crate) fn run_cost(run: &str, costs: &[RunCost]) -> String {
+    let so_far: Money = costs.iter().map(|cost| cost.so_far).sum();
+    let traffic: Money = costs.iter().map(|cost| cost.traffic).sum();
+    let burn: HourlyRate = costs.iter().map(|cost| cost.burn_per_hour).sum();
+    let burns = match burn.is_zero() {
+        true => "burns nothing now".to_owned(),
+        false => format!("burns {burn} now"),
     };
+    let heading = format!("{run} · {so_far} so far · {burns}");
+    if costs.is_empty() {
+        return format!("{heading}\n\n No box was rented for it.");
+    }
     let columns = [
         Column::Text("state"),
         Column::Text("from"),
@@ -18,44 +25,37 @@ pub(crate) fn run_cost(run: &str, cost: &RunCost) -> String {
         Column::Number("$/h"),
         Column::Number("$"),
     ];
-    let mut rows: Vec<Vec<String>> = cost
-        .lines
-        .iter()
-        .map(|line| {
-            let state = match line.state {
-                BilledState::Running => "running",
-                BilledState::Stopped => "stopped",
-            };
-            let to = if line.open {
-                "now".to_owned()
-            } else {
-                minute(line.until)
-            };
-            let hours = Hours::from_time_delta(line.billed).in_column();
-            let amount = line.amount.figure();
-            vec![
-                state.to_owned(),
-                minute(line.from),
-                to,
-                hours,
-                line.rate.figure(),
-                amount,
-            ]
-        })
-        .collect();
-    let only = |name: &str, amount: String| {
+    let only = |name: &str, amount: Money| {
         let blank = String::new;
-        vec![name.to_owned(), blank(), blank(), blank(), blank(), amount]
+        let figure = amount.figure();
+        vec![name.to_owned(), blank(), blank(), blank(), blank(), figure]
     };
-    if !cost.traffic.is_zero() {
-        rows.push(only("traffic", cost.traffic.figure()));
+    let mut rows: Vec<Vec<String>> = costs.iter().flat_map(|cost| &cost.lines).map(row).collect();
+    if !traffic.is_zero() {
+        rows.push(only("traffic", traffic));
     }
-    rows.push(only("total", cost.so_far.figure()));
-    format!(
-        "{run} · {} so far · {burn}\n\n{}",
-        cost.so_far,
-        table(&columns, rows)
-    )
+    rows.push(only("total", so_far));
+    format!("{heading}\n\n{}", table(&columns, rows))
+}
+
+fn row(line: &BillLine) -> Vec<String> {
+    let state = match line.state {
+        BilledState::Running => "running",
+        BilledState::Stopped => "stopped",
+    };
+    let to = match line.open {
+        true => "now".to_owned(),
+        false => minute(line.until),
+    };
+    let hours = Hours::from_time_delta(line.billed).in_column();
+    vec![
+        state.to_owned(),
+        minute(line.from),
+        to,
+        hours,
+        line.rate.figure(),
+        line.amount.figure(),
+    ]
 }
 
 fn minute(at: DateTime<Utc>) -> String {
@@ -89,7 +89,7 @@ mod tests {
             outbound: Gigabytes::ZERO,
         };
         let cost = gpurun_pricing::run_cost(&usage, &measured_box().card, at(13));
-        insta::assert_snapshot!(run_cost("3f yolo", &cost), @r"
+        insta::assert_snapshot!(run_cost("3f yolo", &[cost]), @r"
         3f yolo · $11.27 so far · burns $3.4828/h now
 
          state    from               to                    h     $/h      $
@@ -98,6 +98,15 @@ mod tests {
          running  2026-12-01 20:00Z  now                 1.0  3.4828   3.48
          traffic                                                       0.13
          total                                                        11.27
+        ");
+    }
+
+    #[test]
+    fn a_run_without_a_box_cost_nothing() {
+        insta::assert_snapshot!(run_cost("3f yolo", &[]), @r"
+        3f yolo · $0.00 so far · burns nothing now
+
+         No box was rented for it.
         ");
     }
 }

@@ -92,3 +92,18 @@ fn bad_numbers_end_with_the_usage_code() {
         assert!(output.stdout.is_empty() && !output.stderr.is_empty());
     }
 }
+
+#[test]
+fn an_unknown_run_is_not_found() {
+    let home = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_gpurun"))
+        .env("GPURUN_HOME", home.path().join("state"))
+        .args(["cost", "3f"])
+        .output()
+        .expect("gpurun runs");
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    assert!(
+        !home.path().join("state").exists(),
+        "asking makes no ledger"
+    );
+}

@@ -2,7 +2,9 @@
 
 use super::{Inputs, Rates};
 use crate::ui::format::json_number;
-use gpurun_pricing::{Action, Forecast, Sums};
+use chrono::{DateTime, Utc};
+use gpurun_lifecycle::RunRecord;
+use gpurun_pricing::{Action, BilledState, Forecast, Hours, RunCost, Sums};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -110,6 +112,67 @@ impl<'a> Document<'a> {
                 restart_probability: json_number(inputs.restart.amount()),
                 away_hours: inputs.gap.map(|hours| json_number(hours.amount())),
             },
+        }
+    }
+}
+
+/// `gpurun cost RUN --json`.
+#[derive(Debug, Serialize)]
+pub(super) struct RunDocument<'a> {
+    id: &'a str,
+    name: &'a str,
+    so_far: Value,
+    burn_per_hour: Value,
+    /// One for each box the run has had, the newest last.
+    boxes: Vec<BoxBill>,
+}
+
+#[derive(Debug, Serialize)]
+struct BoxBill {
+    so_far: Value,
+    /// Of `so_far`.
+    traffic: Value,
+    intervals: Vec<IntervalBill>,
+}
+
+#[derive(Debug, Serialize)]
+struct IntervalBill {
+    state: BilledState,
+    from: DateTime<Utc>,
+    /// Null while it lasts.
+    to: Option<DateTime<Utc>>,
+    /// As billed: up to the provider's own quantum.
+    hours: Value,
+    per_hour: Value,
+    amount: Value,
+}
+
+impl<'a> RunDocument<'a> {
+    pub(super) fn new(record: &'a RunRecord, now: DateTime<Utc>) -> Self {
+        Self {
+            id: &record.id,
+            name: &record.name,
+            so_far: json_number(record.spent(now).amount()),
+            burn_per_hour: json_number(record.burn(now).amount()),
+            boxes: record.costs(now).iter().map(BoxBill::new).collect(),
+        }
+    }
+}
+
+impl BoxBill {
+    fn new(cost: &RunCost) -> Self {
+        let intervals = cost.lines.iter().map(|line| IntervalBill {
+            state: line.state,
+            from: line.from,
+            to: (!line.open).then_some(line.until),
+            hours: json_number(Hours::from_time_delta(line.billed).amount()),
+            per_hour: json_number(line.rate.amount()),
+            amount: json_number(line.amount.amount()),
+        });
+        Self {
+            so_far: json_number(cost.so_far.amount()),
+            traffic: json_number(cost.traffic.amount()),
+            intervals: intervals.collect(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From flags and the price book to one question.
 
-use super::Args;
+use super::flags::Flags;
 use crate::{
     error::{Failure, Result},
     exit_code::ExitCode,
@@ -40,42 +40,42 @@ pub(crate) enum Rates {
 impl Inputs {
     /// # Errors
     /// Where the book has no price for the box and none was given, or the return lies in the past.
-    pub(crate) fn resolve(args: Args, now: &DateTime<Local>) -> Result<Self> {
-        let quote = quote(&args)?;
-        let gap = match args.back_at {
+    pub(super) fn resolve(flags: Flags, now: &DateTime<Local>) -> Result<Self> {
+        let quote = quote(&flags)?;
+        let gap = match flags.back_at {
             Some(at) => Some(at.gap_from(now)?),
-            None => args.away,
+            None => flags.away,
         };
-        let rates = match args.running {
-            Some(_) => Rates::Given(args.gpu),
+        let rates = match flags.running {
+            Some(_) => Rates::Given(flags.gpu),
             None if quote.measured => Rates::Measured,
             None => Rates::Listed,
         };
         let mut card = quote.card.clone();
-        if let Some(running) = args.running {
+        if let Some(running) = flags.running {
             card.running = running;
             card.disk_running = gpurun_pricing::GigabyteMonthRate::ZERO;
         }
         // A month is the formula's constant until a provider is named: its own is shown beside it.
-        if args.provider.is_none() {
+        if flags.provider.is_none() {
             card.hours_per_month = HoursPerMonth::TWELFTH_OF_A_YEAR;
         }
-        card.hours_per_month = args.hours_per_month.unwrap_or(card.hours_per_month);
-        card.disk_stopped = args.storage_price.unwrap_or(card.disk_stopped);
-        card.inbound = args.inbound_price.unwrap_or(card.inbound);
+        card.hours_per_month = flags.hours_per_month.unwrap_or(card.hours_per_month);
+        card.disk_stopped = flags.storage_price.unwrap_or(card.disk_stopped);
+        card.inbound = flags.inbound_price.unwrap_or(card.inbound);
         let terms = RebuildTerms {
-            setup: args.setup_minutes,
-            resume: args.resume_minutes,
-            retry: args.retry_cost,
-            inbound: args.inbound,
+            setup: flags.setup_minutes,
+            resume: flags.resume_minutes,
+            retry: flags.retry_cost,
+            inbound: flags.inbound,
         };
         Ok(Self {
             quote,
             rates,
             card,
-            disk: args.disk,
+            disk: flags.disk,
             terms,
-            restart: args.restart_probability,
+            restart: flags.restart_probability,
             gap,
             today: now.date_naive(),
         })
@@ -105,9 +105,9 @@ impl Inputs {
     }
 }
 
-fn quote(args: &Args) -> Result<Quote> {
+fn quote(flags: &Flags) -> Result<Quote> {
     let book = PriceBook::embedded();
-    if let Some(provider) = &args.provider {
+    if let Some(provider) = &flags.provider {
         let known: Vec<&str> = book.providers().collect();
         if !known.contains(&provider.as_str()) {
             return Err(Failure::new(
@@ -118,16 +118,16 @@ fn quote(args: &Args) -> Result<Quote> {
         }
     }
     let measured = measured_box();
-    let gpu = match &args.gpu {
+    let gpu = match &flags.gpu {
         Some(gpu) => gpu,
-        None if args.provider.is_none() => return Ok(measured),
+        None if flags.provider.is_none() => return Ok(measured),
         None => &measured.gpu,
     };
-    match book.quote(gpu, args.provider.as_deref()) {
+    match book.quote(gpu, flags.provider.as_deref()) {
         Some(quote) => Ok(quote),
         // The rate is what the book was needed for; the other terms are then the measured box's.
-        None if args.running.is_some() && args.provider.is_none() => Ok(measured),
-        None => Err(no_price(book, gpu, args.provider.as_deref())),
+        None if flags.running.is_some() && flags.provider.is_none() => Ok(measured),
+        None => Err(no_price(book, gpu, flags.provider.as_deref())),
     }
 }
 

@@ -12,18 +12,18 @@ use gpurun_pricing::{Gigabytes, Hours, Money, Probability};
 use crate::store::{Event, EventKind, Ledger, StoreError};
 
 /// Minute `minute` of the day the ledger was made for.
-pub(super) fn minute(minute: i64) -> DateTime<Utc> {
+pub(crate) fn minute(minute: i64) -> DateTime<Utc> {
     let day: DateTime<Utc> = "2026-12-01T00:00:00Z"
         .parse()
         .expect("a day of the calendar");
     day + TimeDelta::minutes(minute)
 }
 
-pub(super) fn run(id: &str, name: &str) -> RunRecord {
+pub(crate) fn run(id: &str, name: &str) -> RunRecord {
     RunRecord::new(id, name, spec(), Gap::Unknown, minute(0))
 }
 
-pub(super) fn insert(ledger: &Ledger, id: &str, name: &str) -> Result<RunRecord, StoreError> {
+pub(crate) fn insert(ledger: &Ledger, id: &str, name: &str) -> Result<RunRecord, StoreError> {
     let record = run(id, name);
     let event = Event {
         at: minute(0),

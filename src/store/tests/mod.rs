@@ -1,6 +1,6 @@
 //! The ledger as its callers use it.
 
-mod fixtures;
+pub(crate) mod fixtures;
 mod history;
 mod opening;
 mod runs;

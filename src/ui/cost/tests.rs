@@ -23,7 +23,7 @@ fn inputs(flags: &str) -> Result<Inputs, String> {
     let Verb::Cost(args) = cli.verb else {
         return Err("another verb".to_owned());
     };
-    Inputs::resolve(args, &now.with_timezone(&Local))
+    args.inputs(&now.with_timezone(&Local))
         .map_err(|failure| format!("{:?}", failure.report))
 }
 
@@ -273,6 +273,14 @@ fn wrong_numbers_are_refused_before_anything_is_computed() {
         (
             "--away 10h --back-at 2026-12-05T08:00Z",
             "cannot be used with",
+        ),
+        (
+            "3f --away 10h",
+            "the argument '[RUN]' cannot be used with '--away <TIME>'",
+        ),
+        (
+            "3f --disk 80",
+            "the argument '[RUN]' cannot be used with '--disk <GB>'",
         ),
         ("--gpu 4900x8", "did you mean `4090x8`?"),
         ("--gpu gh200", "aarch64"),

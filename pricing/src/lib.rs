@@ -2,8 +2,25 @@
 //!
 //! Money and rates are exact decimals; they are rounded only to be shown, and running time only up to a provider's
 //! own quantum. `f64` arithmetic doesn't compile here.
+//!
+//! ```
+//! use gpurun_pricing::{Probability, Question, RebuildTerms, forecast, measured_box};
+//!
+//! let card = measured_box().card;
+//! let terms = RebuildTerms {
+//!     setup: "15min".parse()?,
+//!     resume: "0h".parse()?,
+//!     retry: "$0".parse()?,
+//!     inbound: "43 GB".parse()?,
+//! };
+//! let disk = "250 GB".parse()?;
+//! let restart = Probability::CERTAIN;
+//! let answer = forecast(&Question { card: &card, disk, terms: &terms, restart, gap: None });
+//! assert_eq!(answer.sums.break_even.as_deref(), Some("$1.00 / $0.0694/h = 14.4 h"));
+//! # Ok::<(), gpurun_pricing::QuantityError>(())
+//! ```
 
-#![deny(clippy::float_arithmetic)]
+#![deny(clippy::float_arithmetic, clippy::disallowed_methods)]
 
 pub mod billing;
 pub mod break_even;

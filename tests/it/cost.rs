@@ -107,3 +107,15 @@ fn an_unknown_run_is_not_found() {
         "asking makes no ledger"
     );
 }
+
+#[test]
+fn every_key_of_the_document_is_documented() {
+    let page = include_str!("../../docs/json.md");
+    let answer = document(&["--away", "10h"]);
+    for key in answer.as_object().expect("an object").keys() {
+        assert!(
+            page.contains(&format!("`{key}`")),
+            "docs/json.md lacks `{key}`"
+        );
+    }
+}

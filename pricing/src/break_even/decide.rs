@@ -78,7 +78,7 @@ pub fn decide(costs: &StopCosts, odds: &RestartOdds, gap: Gap<'_>) -> Verdict {
         Gap::Unknown => unknown(costs, odds, break_even),
         Gap::History { gaps, trust } => match learned::threshold(costs, odds, gaps, trust) {
             Some(threshold) => {
-                let reason = reason::learned(costs, odds, threshold, gaps.len());
+                let reason = reason::learned(costs, odds, threshold, gaps.len(), trust);
                 let action = Action::Stop {
                     destroy_after: Some(threshold),
                 };

@@ -1,7 +1,10 @@
 //! The one line under a verdict: its sum, with the numbers that went in, as one would type it into a calculator.
 
+use rust_decimal::Decimal;
+
 use super::costs::StopCosts;
 use super::decide::{Action, Compared};
+use super::learned::Trust;
 use super::restart::RestartOdds;
 use crate::money::Money;
 use crate::quantity::{Hours, Probability};
@@ -63,7 +66,11 @@ pub(super) fn unknown(costs: &StopCosts, odds: &RestartOdds, action: Action) -> 
     match action {
         Action::Stop {
             destroy_after: Some(threshold),
-        } => format!("no return time given: {}", paid_off(costs, odds, threshold)),
+        } => format!(
+            "no return time given: {}; who never returns loses {} at most",
+            paid_off(costs, odds, threshold),
+            costs.stopped * threshold
+        ),
         Action::Stop {
             destroy_after: None,
         } => "the stopped disk costs nothing: keep it stopped".into(),
@@ -89,14 +96,20 @@ pub(super) fn learned(
     odds: &RestartOdds,
     threshold: Hours,
     gaps: usize,
+    trust: Trust,
 ) -> String {
     let ski_rental = costs
         .break_even(odds)
         .map_or_else(|| "never".into(), |hours| hours.to_string());
     let paid = costs.stopped * threshold;
+    let lambda = trust.lambda();
+    let worst = Decimal::ONE + Decimal::ONE / lambda.amount();
     format!(
-        "your last {gaps} gaps cost least with {threshold} x {} = {paid} of disk (ski rental: {ski_rental})",
-        costs.stopped
+        "your last {gaps} gaps cost least with {} x {} = {paid} of disk; ski rental says {ski_rental}; \
+         lambda {lambda}, so never more than {} times the best choice, and {paid} if you never return",
+        threshold.in_sum(),
+        costs.stopped,
+        worst.round_dp(1).normalize()
     )
 }
 

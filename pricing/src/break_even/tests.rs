@@ -152,7 +152,8 @@ fn an_unknown_gap_is_ski_rental_with_its_sum() {
     assert_eq!(verdict.rule, Rule::SkiRental);
     assert_eq!(
         verdict.reason,
-        "no return time given: $1.00 / $0.0685/h = 14.6 h of disk, then it has cost what it is worth"
+        "no return time given: $1.00 / $0.0685/h = 14.6 h of disk, then it has cost what it is worth; \
+         who never returns loses $1.00 at most"
     );
     let threshold = verdict.break_even.expect("a threshold");
     assert!(
@@ -329,6 +330,19 @@ fn history_moves_the_threshold_within_its_bounds() {
         destroy_after(&overnight, dec!(0.5)),
         (Rule::Learned, "14.0".into()),
         "every one returned within 14 h"
+    );
+    let learned = decide(
+        &costs,
+        &odds,
+        Gap::History {
+            gaps: &overnight,
+            trust: trust(dec!(0.5)),
+        },
+    );
+    assert_eq!(
+        learned.reason,
+        "your last 6 gaps cost least with 14 h x $0.0694/h = $0.97 of disk; ski rental says 14.4 h; lambda 0.5, so \
+         never more than 3 times the best choice, and $0.97 if you never return"
     );
     let weekends = returned(&[60, 61, 62, 63, 60]);
     assert_eq!(

@@ -16,6 +16,7 @@ mod error;
 mod exit_code;
 mod job;
 mod settings;
+mod stage;
 mod store;
 mod ui;
 

@@ -34,7 +34,8 @@ pub fn shorten_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {place}"));
         let text = panic.payload_as_str().unwrap_or_default();
-        tracing::debug!("panic{place}: {text}");
+        let text = text.split("\\n").next().unwrap_or_default();
+        tracing::error!("panic{place}: {text}");
     }));
 }
 

@@ -91,8 +91,10 @@ fn metadata(fields: &Fields) -> Result<Metadata> {
 }
 
 fn training(archive: &mut Archive, fields: &Fields) -> Result<TrainingState> {
-    let epoch = u32::try_from(integer(fields, "epoch")?)
-        .map_err(|_| wrong("epoch", "an epoch's number"))?;
+    let finished_epochs = integer(fields, "epoch")?
+        .checked_add(1)
+        .and_then(|epochs| u32::try_from(epochs).ok())
+        .ok_or_else(|| wrong("epoch", "an epoch's number"))?;
     let train_model = state_dict(
         archive,
         fields

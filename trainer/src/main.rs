@@ -17,7 +17,10 @@ use crate::cli::{Command, Invocation};
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let json = cli::wants_json(&arguments);
-    match cli::parse(&arguments).map_err(TrainError::from).and_then(run) {
+    match cli::parse(&arguments)
+        .map_err(TrainError::from)
+        .and_then(run)
+    {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::error(json, &error);
@@ -31,7 +34,11 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
     match command {
         Command::Help(help) => output::text(&help),
         Command::Version => {
-            output::text(&format!("gpurun-train {} (libtorch {})", env!("CARGO_PKG_VERSION"), libtorch::VERSION));
+            output::text(&format!(
+                "gpurun-train {} (libtorch {})",
+                env!("CARGO_PKG_VERSION"),
+                libtorch::VERSION
+            ));
         }
         Command::Train { config, explicit } => {
             let signals = begin()?;
@@ -39,8 +46,7 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
             output::result(json, &outcome, &outcome.to_string());
         }
         Command::Val(config) => {
-            begin()?;
-            let report = val(&config)?;
+            let report = val(&config, &begin()?)?;
             output::result(json, &report, &report.to_string());
         }
         Command::Smoke { device } => {
@@ -67,9 +73,14 @@ fn let_idle_threads_sleep() {
     if std::env::var_os(SETTING).is_some() {
         return;
     }
-    let Ok(program) = std::env::current_exe() else { return };
+    let Ok(program) = std::env::current_exe() else {
+        return;
+    };
     // Returns only when it fails; the training then goes on as it is.
-    let _ = Process::new(program).args(std::env::args_os().skip(1)).env(SETTING, "PASSIVE").exec();
+    let _ = Process::new(program)
+        .args(std::env::args_os().skip(1))
+        .env(SETTING, "PASSIVE")
+        .exec();
 }
 
 fn smoke_error(error: SmokeError) -> TrainError {

@@ -1,5 +1,9 @@
 //! The only place that prints: results on stdout, errors on stderr.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "results and errors are printed here alone")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "results and errors are printed here alone"
+)]
 
 use gpurun_train::train::TrainError;
 use serde::Serialize;

@@ -40,7 +40,10 @@ impl Signals {
     /// When the system refuses a handler.
     pub fn install() -> io::Result<Signals> {
         let signals = Signals::default();
-        for (signal, flag) in [(SIGTERM, &signals.terminated), (SIGINT, &signals.interrupted)] {
+        for (signal, flag) in [
+            (SIGTERM, &signals.terminated),
+            (SIGINT, &signals.interrupted),
+        ] {
             flag::register_conditional_default(signal, Arc::clone(flag))?;
             flag::register(signal, Arc::clone(flag))?;
         }

@@ -44,8 +44,15 @@ pub struct DeviceReport {
 /// A line per device.
 impl fmt::Display for SmokeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for DeviceReport { device, seconds, .. } in &self.devices {
-            writeln!(f, "{device}: {SIDE}x{SIDE} matrix product right, in {seconds:.3} s (libtorch {})", self.libtorch)?;
+        for DeviceReport {
+            device, seconds, ..
+        } in &self.devices
+        {
+            writeln!(
+                f,
+                "{device}: {SIDE}x{SIDE} matrix product right, in {seconds:.3} s (libtorch {})",
+                self.libtorch
+            )?;
         }
         Ok(())
     }
@@ -62,7 +69,9 @@ pub enum SmokeError {
     UnknownDevice(String),
     #[error("{device} failed in a {SIDE}x{SIDE} matrix product: {message}")]
     Kernel { device: String, message: String },
-    #[error("{device} computed a wrong product: relative error {error:e}, at most {TOLERANCE:e} is allowed")]
+    #[error(
+        "{device} computed a wrong product: relative error {error:e}, at most {TOLERANCE:e} is allowed"
+    )]
     WrongResult { device: String, error: f64 },
 }
 
@@ -100,10 +109,13 @@ fn choose(device: &str, libtorch: &Libtorch) -> Result<Vec<Device>, SmokeError> 
             let number = other.strip_prefix("cuda:").unwrap_or(other);
             match number.parse::<usize>() {
                 Ok(card) if card < cards => Ok(vec![Device::Cuda(card)]),
-                Ok(card) if cards == 0 => {
-                    Err(SmokeError::NoCuda(format!("{}; cuda:{card} was asked for", why_no_cuda(libtorch))))
-                }
-                Ok(card) => Err(SmokeError::NoCuda(format!("cuda:{card} was asked for, there are {cards}"))),
+                Ok(card) if cards == 0 => Err(SmokeError::NoCuda(format!(
+                    "{}; cuda:{card} was asked for",
+                    why_no_cuda(libtorch)
+                ))),
+                Ok(card) => Err(SmokeError::NoCuda(format!(
+                    "cuda:{card} was asked for, there are {cards}"
+                ))),
                 Err(_) => Err(SmokeError::UnknownDevice(other.to_owned())),
             }
         }
@@ -123,24 +135,40 @@ fn why_no_cuda(libtorch: &Libtorch) -> String {
 
 fn prove(device: Device, left: &Tensor, right: &Tensor) -> Result<DeviceReport, SmokeError> {
     let name = name(device);
-    let failed = |error: TchError| SmokeError::Kernel { device: name.clone(), message: message(&error) };
+    let failed = |error: TchError| SmokeError::Kernel {
+        device: name.clone(),
+        message: message(&error),
+    };
     let start = Instant::now();
     let product = product(device, left, right).map_err(failed)?;
     let seconds = start.elapsed().as_secs_f64();
 
-    let exact = left.narrow(0, SIDE - CHECKED_ROWS, CHECKED_ROWS).to_kind(Kind::Double);
+    let exact = left
+        .narrow(0, SIDE - CHECKED_ROWS, CHECKED_ROWS)
+        .to_kind(Kind::Double);
     let exact = exact.matmul(&right.to_kind(Kind::Double));
-    let found = product.narrow(0, SIDE - CHECKED_ROWS, CHECKED_ROWS).to_kind(Kind::Double);
+    let found = product
+        .narrow(0, SIDE - CHECKED_ROWS, CHECKED_ROWS)
+        .to_kind(Kind::Double);
     let error = ((found - &exact).abs().max() / exact.abs().max()).double_value(&[]);
     // NaN is not smaller than anything.
     if error < TOLERANCE {
-        return Ok(DeviceReport { device: name, seconds, relative_error: error });
+        return Ok(DeviceReport {
+            device: name,
+            seconds,
+            relative_error: error,
+        });
     }
-    Err(SmokeError::WrongResult { device: name, error })
+    Err(SmokeError::WrongResult {
+        device: name,
+        error,
+    })
 }
 
 fn product(device: Device, left: &Tensor, right: &Tensor) -> Result<Tensor, TchError> {
-    let product = left.f_to_device(device)?.f_matmul(&right.f_to_device(device)?)?;
+    let product = left
+        .f_to_device(device)?
+        .f_matmul(&right.f_to_device(device)?)?;
     if let Device::Cuda(card) = device {
         Cuda::synchronize(i64::try_from(card).unwrap_or(0));
     }
@@ -156,7 +184,12 @@ fn name(device: Device) -> String {
 
 /// The first line: a C++ backtrace follows it.
 fn message(error: &TchError) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -175,7 +208,10 @@ mod tests {
         let left = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
         let right = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
         let _ = left.get(SIDE - 1).fill_(f64::NAN);
-        assert!(matches!(prove(Device::Cpu, &left, &right), Err(SmokeError::WrongResult { .. })));
+        assert!(matches!(
+            prove(Device::Cpu, &left, &right),
+            Err(SmokeError::WrongResult { .. })
+        ));
     }
 
     #[test]

@@ -50,7 +50,13 @@ fn state_dict() -> StateDict {
 }
 
 fn group(weight_decay: f64, parameters: Vec<usize>) -> GroupState {
-    GroupState { learning_rate: 0.01, momentum: 0.9, weight_decay, nesterov: true, parameters }
+    GroupState {
+        learning_rate: 0.01,
+        momentum: 0.9,
+        weight_decay,
+        nesterov: true,
+        parameters,
+    }
 }
 
 fn checkpoint() -> Checkpoint {
@@ -124,7 +130,10 @@ fn a_checkpoint_reads_back_whole() {
     assert_same(&read.model, &original.model);
     let (read, original) = (read.training.unwrap(), original.training.unwrap());
     assert_same(&read.train_model, &original.train_model);
-    assert_eq!((read.finished_epochs, read.position), (5, original.position));
+    assert_eq!(
+        (read.finished_epochs, read.position),
+        (5, original.position)
+    );
     assert_eq!((read.loss, &read.best), (3.25, &original.best));
     assert_eq!(read.config, original.config);
     assert_eq!(read.config.len(), 92);

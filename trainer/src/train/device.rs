@@ -27,22 +27,30 @@ pub(super) fn limit_threads() -> usize {
 /// # Errors
 /// When there is no such card, or libtorch is of another version.
 pub(super) fn choose_device(name: &str) -> Result<Device, TrainError> {
-    let missing = |message: String| TrainError::new(Code::DeviceNotAvailable, "RuntimeError", message);
+    let missing =
+        |message: String| TrainError::new(Code::DeviceNotAvailable, "RuntimeError", message);
     let libtorch = libtorch::load().map_err(|e| missing(e.to_string()))?;
     let cards = usize::try_from(libtorch.cuda_devices()).unwrap_or(0);
     let card = match name {
         "auto" => return Ok(libtorch.default_device()),
         "cpu" => return Ok(Device::Cpu),
         "cuda" => 0,
-        other => other.strip_prefix("cuda:").unwrap_or(other).parse().map_err(|_| {
-            missing(format!("`{other}` is no device")).suggest("Give auto, cpu or the number of a GPU")
-        })?,
+        other => other
+            .strip_prefix("cuda:")
+            .unwrap_or(other)
+            .parse()
+            .map_err(|_| {
+                missing(format!("`{other}` is no device"))
+                    .suggest("Give auto, cpu or the number of a GPU")
+            })?,
     };
     if card < cards {
         return Ok(Device::Cuda(card));
     }
-    Err(missing(format!("device cuda:{card} was asked for, but {cards} CUDA devices can be used"))
-        .suggest("`gpurun-train smoke device=cuda` says why; device=cpu trains without"))
+    Err(missing(format!(
+        "device cuda:{card} was asked for, but {cards} CUDA devices can be used"
+    ))
+    .suggest("`gpurun-train smoke device=cuda` says why; device=cpu trains without"))
 }
 
 #[cfg(test)]

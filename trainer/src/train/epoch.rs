@@ -44,7 +44,9 @@ impl Session {
     pub(super) fn train_epoch(&mut self, signals: &Signals) -> Result<EpochEnd, TrainError> {
         let begin = Instant::now();
         let position = self.position.take();
-        let mut sums = position.as_ref().map_or_else(LossSums::default, LossSums::from);
+        let mut sums = position
+            .as_ref()
+            .map_or_else(LossSums::default, LossSums::from);
         let first_step = sums.steps;
         let steps_per_epoch = self.loader.batches() as u64;
         let offset = u64::from(self.epoch) * steps_per_epoch;
@@ -68,7 +70,10 @@ impl Session {
         }
         self.name_skips();
         if sums.steps == 0 {
-            let message = format!("none of the {} training images can be read", self.loader.len());
+            let message = format!(
+                "none of the {} training images can be read",
+                self.loader.len()
+            );
             return Err(TrainError::new(Code::DataInvalid, "ValueError", message));
         }
         Ok(EpochEnd::Done(sums))
@@ -78,7 +83,9 @@ impl Session {
         let images = to_input(batch, self.device)?;
         let targets = pad_targets(&batch.targets);
         self.sgd.zero_grad()?;
-        let items = self.loss.compute(&self.model.forward_train(&images), &targets);
+        let items = self
+            .loss
+            .compute(&self.model.forward_train(&images), &targets);
         items.total.f_backward()?;
         self.sgd.step()?;
         if let Some(ema) = &mut self.ema {
@@ -89,7 +96,8 @@ impl Session {
 
     /// Learning rate and momentum of the step with this index in the run.
     fn set_rates(&mut self, step: u64) {
-        self.sgd.set_learning_rate(self.schedule.learning_rate(step));
+        self.sgd
+            .set_learning_rate(self.schedule.learning_rate(step));
         self.sgd.set_momentum(self.schedule.momentum(step));
     }
 
@@ -103,13 +111,21 @@ impl Session {
 
 impl LossSums {
     fn add(&mut self, items: &LossItems) -> Result<(), TrainError> {
-        let parts = Tensor::stack(&[&items.total.detach(), &items.box_, &items.cls, &items.dfl], 0);
+        let parts = Tensor::stack(
+            &[&items.total.detach(), &items.box_, &items.cls, &items.dfl],
+            0,
+        );
         let parts = Vec::<f64>::try_from(parts.to_kind(Kind::Double).to_device(Device::Cpu))?;
         self.steps += 1;
         if parts.iter().any(|part| !part.is_finite()) {
-            let message = format!("the loss is {} at step {} of the epoch", parts[0], self.steps);
-            return Err(TrainError::new(Code::Diverged, "FloatingPointError", message)
-                .suggest("Try a smaller lr0; last.pt holds the state before this epoch"));
+            let message = format!(
+                "the loss is {} at step {} of the epoch",
+                parts[0], self.steps
+            );
+            return Err(
+                TrainError::new(Code::Diverged, "FloatingPointError", message)
+                    .suggest("Try a smaller lr0; last.pt holds the state before this epoch"),
+            );
         }
         self.total += parts[0];
         self.box_ += parts[1];
@@ -121,25 +137,42 @@ impl LossSums {
 
 impl From<LossSums> for Position {
     fn from(sums: LossSums) -> Self {
-        Position { step: sums.steps, loss_sums: [sums.total, sums.box_, sums.cls, sums.dfl] }
+        Position {
+            step: sums.steps,
+            loss_sums: [sums.total, sums.box_, sums.cls, sums.dfl],
+        }
     }
 }
 
 impl From<&Position> for LossSums {
     fn from(position: &Position) -> Self {
         let [total, box_, cls, dfl] = position.loss_sums;
-        LossSums { steps: position.step, total, box_, cls, dfl }
+        LossSums {
+            steps: position.step,
+            total,
+            box_,
+            cls,
+            dfl,
+        }
     }
 }
 
 /// A batch's pixels on the device as `[B, 3, H, W]`, RGB from 0 to 1.
 pub(super) fn to_input(batch: &Batch, device: Device) -> Result<Tensor, TrainError> {
-    let shape = [batch.len() as i64, 3, i64::from(batch.height), i64::from(batch.width)];
+    let shape = [
+        batch.len() as i64,
+        3,
+        i64::from(batch.height),
+        i64::from(batch.width),
+    ];
     let bytes = Tensor::f_from_data_size(&batch.images, &shape, Kind::Uint8)?;
     let pixels = bytes.f_to_device(device)?.f_to_kind(Kind::Float)? / 255.0;
     if device == Device::Cpu {
         // Convolutions on a CPU are faster with NHWC in memory.
-        return Ok(pixels.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])?);
+        return Ok(pixels
+            .f_permute([0, 2, 3, 1])?
+            .f_contiguous()?
+            .f_permute([0, 3, 1, 2])?);
     }
     Ok(pixels)
 }

@@ -23,7 +23,12 @@ pub struct TrainError {
 
 impl TrainError {
     pub fn new(code: Code, kind: &'static str, message: impl Into<String>) -> Self {
-        TrainError { code, kind, message: message.into(), suggestion: None }
+        TrainError {
+            code,
+            kind,
+            message: message.into(),
+            suggestion: None,
+        }
     }
 
     #[must_use]
@@ -63,13 +68,22 @@ impl From<Stop> for TrainError {
             Stop::Terminated => (Code::Terminated, "SIGTERM"),
             Stop::Interrupted => (Code::Interrupted, "SIGINT"),
         };
-        TrainError::new(code, stop.name(), format!("stopped by {signal}; resume=true goes on from here"))
+        TrainError::new(
+            code,
+            stop.name(),
+            format!("stopped by {signal}; resume=true goes on from here"),
+        )
     }
 }
 
 impl From<ConfigError> for TrainError {
     fn from(error: ConfigError) -> Self {
-        TrainError { code: error.code, kind: "ValueError", message: error.message, suggestion: error.suggestion }
+        TrainError {
+            code: error.code,
+            kind: "ValueError",
+            message: error.message,
+            suggestion: error.suggestion,
+        }
     }
 }
 
@@ -87,7 +101,9 @@ impl From<CheckpointError> for TrainError {
         };
         let out = TrainError::new(code, kind, error.to_string());
         if error.problem.is_disk_full() {
-            return out.suggest("Free some space and go on with resume=true; the previous checkpoint is whole");
+            return out.suggest(
+                "Free some space and go on with resume=true; the previous checkpoint is whole",
+            );
         }
         out
     }
@@ -120,8 +136,13 @@ impl From<ShimError> for TrainError {
 /// A C++ backtrace follows the first line; `Result::unwrap` puts its own words before it.
 fn first_line(text: &str) -> String {
     let text = text.split_once("Torch(\"").map_or(text, |(_, inner)| inner);
-    let end = ["\\n", "\n"].iter().filter_map(|newline| text.find(newline)).min();
-    text[..end.unwrap_or(text.len())].trim_end_matches("\")").to_owned()
+    let end = ["\\n", "\n"]
+        .iter()
+        .filter_map(|newline| text.find(newline))
+        .min();
+    text[..end.unwrap_or(text.len())]
+        .trim_end_matches("\")")
+        .to_owned()
 }
 
 fn is_out_of_memory(text: &str) -> bool {
@@ -138,20 +159,30 @@ mod tests {
                      allocate 3 GiB\\nException raised from malloc at ...\")";
         let error = TrainError::from_panic(&panic.to_owned());
         assert_eq!(error.message, "CUDA out of memory. Tried to allocate 3 GiB");
-        assert_eq!((error.code.exit_code(), error.kind), (1, "OutOfMemoryError"));
-        assert_eq!(TrainError::from_panic(&"index 5\nat line").message, "index 5");
+        assert_eq!(
+            (error.code.exit_code(), error.kind),
+            (1, "OutOfMemoryError")
+        );
+        assert_eq!(
+            TrainError::from_panic(&"index 5\nat line").message,
+            "index 5"
+        );
     }
 
     #[test]
     fn signals_have_their_codes() {
         assert_eq!(TrainError::from(Stop::Terminated).exit_code(), 143);
         let interrupted = TrainError::from(Stop::Interrupted);
-        assert_eq!((interrupted.exit_code(), interrupted.kind), (130, "KeyboardInterrupt"));
+        assert_eq!(
+            (interrupted.exit_code(), interrupted.kind),
+            (130, "KeyboardInterrupt")
+        );
     }
 
     #[test]
     fn a_full_disk_says_what_to_do() {
-        let full = Problem::Io(io::ErrorKind::StorageFull.into()).at(std::path::Path::new("w/last.pt"));
+        let full =
+            Problem::Io(io::ErrorKind::StorageFull.into()).at(std::path::Path::new("w/last.pt"));
         let error = TrainError::from(full);
         assert_eq!((error.code, error.kind), (Code::IoError, "OSError"));
         assert!(error.message.contains("w/last.pt") && error.suggestion.is_some());

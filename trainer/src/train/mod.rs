@@ -13,6 +13,7 @@ mod save;
 mod session;
 mod setup;
 mod source;
+mod val;
 mod validate;
 
 pub use device::usable_cpus;
@@ -20,4 +21,4 @@ pub use error::TrainError;
 pub use outcome::Outcome;
 pub use run::train;
 pub use setup::Setup;
-pub use validate::{ValReport, val};
+pub use val::{ValReport, val};

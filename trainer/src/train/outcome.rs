@@ -36,11 +36,22 @@ pub struct Outcome {
 /// A few lines for a person.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} epochs in {:.2} hours, in {}", self.epochs_completed, self.training_time_hours, self.save_dir)?;
+        writeln!(
+            f,
+            "{} epochs in {:.2} hours, in {}",
+            self.epochs_completed, self.training_time_hours, self.save_dir
+        )?;
         if let (Some(epoch), Some(metrics)) = (self.best_epoch, self.best_metrics) {
-            writeln!(f, "best: epoch {epoch}, mAP50-95 {:.4}, mAP50 {:.4}", metrics.map50_95, metrics.map50)?;
+            writeln!(
+                f,
+                "best: epoch {epoch}, mAP50-95 {:.4}, mAP50 {:.4}",
+                metrics.map50_95, metrics.map50
+            )?;
         }
-        for path in [&self.best_weights, &self.last_weights].into_iter().flatten() {
+        for path in [&self.best_weights, &self.last_weights]
+            .into_iter()
+            .flatten()
+        {
             writeln!(f, "{path}")?;
         }
         Ok(())
@@ -64,7 +75,10 @@ impl Session {
             let path = self.run_dir.weights().join(name);
             path.exists().then(|| path.display().to_string())
         };
-        let checkpoints = Checkpoints { best: path("best.pt"), last: path("last.pt") };
+        let checkpoints = Checkpoints {
+            best: path("best.pt"),
+            last: path("last.pt"),
+        };
         let has_best = self.best.epoch > 0;
         let outcome = Outcome {
             schema_version: 1,
@@ -75,8 +89,10 @@ impl Session {
             device: self.config.device.clone(),
             epochs_completed: self.events.len(),
             best_epoch: has_best.then_some(self.best.epoch),
-            best_metrics: has_best
-                .then_some(BestMetrics { map50: self.best.map50, map50_95: self.best.map50_95 }),
+            best_metrics: has_best.then_some(BestMetrics {
+                map50: self.best.map50,
+                map50_95: self.best.map50_95,
+            }),
             best_weights: checkpoints.best.clone(),
             last_weights: checkpoints.last.clone(),
             training_time_hours: (seconds / 36.0).round() / 100.0,
@@ -100,7 +116,10 @@ impl Session {
         let save_dir = self.run_dir.path().display().to_string();
         let final_loss = self.last_loss.is_finite().then_some(self.last_loss);
         let each = |part: fn(&EpochEvent) -> &BTreeMap<String, Value>| {
-            self.events.iter().map(|event| part(event).clone()).collect()
+            self.events
+                .iter()
+                .map(|event| part(event).clone())
+                .collect()
         };
         Summary {
             total_epochs: Some(self.config.epochs),
@@ -144,7 +163,10 @@ impl Session {
                 .filter(|(name, _)| prefixes.iter().any(|prefix| name.starts_with(prefix)))
                 .map(|(name, value)| {
                     let short = name.strip_prefix(strip).unwrap_or(name);
-                    (short.strip_suffix("_loss").unwrap_or(short).to_owned(), value.clone())
+                    (
+                        short.strip_suffix("_loss").unwrap_or(short).to_owned(),
+                        value.clone(),
+                    )
                 })
                 .collect()
         };

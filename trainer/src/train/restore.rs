@@ -21,7 +21,12 @@ pub(super) fn settings(
     let Some(training) = &checkpoint.training else {
         return Ok(config);
     };
-    config.restore(training.config.iter().map(|(key, value)| (key.as_str(), value.to_string())))?;
+    config.restore(
+        training
+            .config
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.to_string())),
+    )?;
     for assignment in explicit {
         config.assign(assignment)?;
     }
@@ -33,8 +38,11 @@ pub(super) fn settings(
             training.finished_epochs,
             config.epochs
         );
-        return Err(TrainError::new(Code::WrongType, "ValueError", message)
-            .suggest("Give a larger epochs=, or start a new run from these weights: leave resume out"));
+        return Err(
+            TrainError::new(Code::WrongType, "ValueError", message).suggest(
+                "Give a larger epochs=, or start a new run from these weights: leave resume out",
+            ),
+        );
     }
     Ok(config)
 }
@@ -48,12 +56,19 @@ pub(super) fn load_all(model: &Yolo9, state: &StateDict, what: &str) -> Result<(
     if report.is_complete() {
         return Ok(());
     }
-    let names = report.missing.iter().chain(report.other_classes.iter().map(|mismatch| &mismatch.name));
+    let names = report
+        .missing
+        .iter()
+        .chain(report.other_classes.iter().map(|mismatch| &mismatch.name));
     let first = names.clone().next().cloned().unwrap_or_default();
-    let message =
-        format!("{what} of the checkpoint lack {} tensors of this network, such as {first}", names.count());
-    Err(TrainError::new(Code::ModelLoadFailed, "RuntimeError", message)
-        .suggest("Resume with the dataset and the aux_weight the run was started with"))
+    let message = format!(
+        "{what} of the checkpoint lack {} tensors of this network, such as {first}",
+        names.count()
+    );
+    Err(
+        TrainError::new(Code::ModelLoadFailed, "RuntimeError", message)
+            .suggest("Resume with the dataset and the aux_weight the run was started with"),
+    )
 }
 
 /// Loads what fits.

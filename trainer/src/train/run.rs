@@ -28,11 +28,20 @@ pub fn train(setup: Setup, signals: &Signals) -> Result<Outcome, TrainError> {
     let mut session = catch(|| Session::begin(setup))?;
     let result = catch(|| session.run(signals));
     match &result {
-        Ok(outcome) => tracing::info!("Training complete in {:.2} hours", outcome.training_time_hours),
+        Ok(outcome) => tracing::info!(
+            "Training complete in {:.2} hours",
+            outcome.training_time_hours
+        ),
         Err(error) => {
             tracing::error!("{}: {error}", error.kind);
             let message = error.message.clone();
-            session.status.failed(session.epoch + 1, RunError { message, kind: error.kind.to_owned() });
+            session.status.failed(
+                session.epoch + 1,
+                RunError {
+                    message,
+                    kind: error.kind.to_owned(),
+                },
+            );
         }
     }
     log::close_train_log();
@@ -41,7 +50,14 @@ pub fn train(setup: Setup, signals: &Signals) -> Result<Outcome, TrainError> {
 
 /// libtorch's bindings panic where an operation fails; here that becomes an error.
 fn catch<T>(run: impl FnOnce() -> Result<T, TrainError>) -> Result<T, TrainError> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(TrainError::from_panic(panic.as_ref())))
+    catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|panic| Err(TrainError::from_panic(panic.as_ref())))
+}
+
+enum Validated {
+    Yes(Validation),
+    NotDue,
+    Stopped,
 }
 
 impl Session {
@@ -54,8 +70,16 @@ impl Session {
                 EpochEnd::Stopped(position) => return Err(self.stop(position, signals)),
             };
             self.last_loss = sums.mean(sums.total);
-            tracing::info!("Epoch {} - Average loss: {:.4}", self.epoch + 1, self.last_loss);
-            let validation = self.validate()?;
+            tracing::info!(
+                "Epoch {} - Average loss: {:.4}",
+                self.epoch + 1,
+                self.last_loss
+            );
+            let validation = match self.validate(signals)? {
+                Validated::Yes(validation) => Some(validation),
+                Validated::NotDue => None,
+                Validated::Stopped => return Err(self.stop(sums.into(), signals)),
+            };
             let row = self.epoch_row(&sums, validation.as_ref(), begin.elapsed().as_secs_f64());
             self.finish_epoch(row)?;
             if self.is_patience_over() {
@@ -82,29 +106,51 @@ impl Session {
             self.device,
             tch::get_num_threads()
         );
-        tracing::info!("{} training images, {steps} steps an epoch, batch size {}", self.loader.len(), self.config.batch);
-        if self.config.no_aug_epochs > 0 && self.epoch + self.config.no_aug_epochs >= self.config.epochs {
-            tracing::info!("Mosaic is off: {} epochs or fewer are left", self.config.no_aug_epochs);
+        tracing::info!(
+            "{} training images, {steps} steps an epoch, batch size {}",
+            self.loader.len(),
+            self.config.batch
+        );
+        if self.config.no_aug_epochs > 0
+            && self.epoch + self.config.no_aug_epochs >= self.config.epochs
+        {
+            tracing::info!(
+                "Mosaic is off: {} epochs or fewer are left",
+                self.config.no_aug_epochs
+            );
         }
     }
 
     /// COCO figures of the averaged weights, when this epoch is one that is validated.
-    fn validate(&mut self) -> Result<Option<Validation>, TrainError> {
+    fn validate(&mut self, signals: &Signals) -> Result<Validated, TrainError> {
         let finished = self.epoch + 1;
-        let is_due = finished % self.config.eval_interval == 0 || finished == self.config.epochs;
+        let is_due =
+            finished.is_multiple_of(self.config.eval_interval) || finished == self.config.epochs;
         let Some(validator) = self.validator.as_ref().filter(|_| is_due) else {
-            return Ok(None);
+            return Ok(Validated::NotDue);
         };
         tracing::info!("Running validation for epoch {finished}");
         let model = self.ema.as_ref().map_or(&self.model, |ema| ema.model());
-        let validation = validator.run(model)?;
-        tracing::info!("Validation - mAP50: {:.4}, mAP50-95: {:.4}", validation.map50, validation.map50_95);
-        Ok(Some(validation))
+        let Some(validation) = validator.run(model, signals)? else {
+            return Ok(Validated::Stopped);
+        };
+        tracing::info!(
+            "Validation - mAP50: {:.4}, mAP50-95: {:.4}",
+            validation.map50,
+            validation.map50_95
+        );
+        Ok(Validated::Yes(validation))
     }
 
     /// Takes the epoch into the best so far, and describes it.
-    fn epoch_row(&mut self, sums: &LossSums, validation: Option<&Validation>, seconds: f64) -> EpochRow {
-        let is_best = validation.is_some_and(|v| self.best.epoch == 0 || v.map50_95 > self.best.map50_95);
+    fn epoch_row(
+        &mut self,
+        sums: &LossSums,
+        validation: Option<&Validation>,
+        seconds: f64,
+    ) -> EpochRow {
+        let is_best =
+            validation.is_some_and(|v| self.best.epoch == 0 || v.map50_95 > self.best.map50_95);
         if let Some(validation) = validation.filter(|_| is_best) {
             self.best.map50_95 = validation.map50_95;
             self.best.map50 = validation.map50;
@@ -116,7 +162,12 @@ impl Session {
             values.insert(format!("train/{name}_loss"), sums.mean(sum).into());
         }
         if let Some(validation) = validation {
-            values.extend(validation.metrics.iter().map(|(name, value)| (name.clone(), (*value).into())));
+            values.extend(
+                validation
+                    .metrics
+                    .iter()
+                    .map(|(name, value)| ((*name).to_owned(), (*value).into())),
+            );
         }
         for group in 0..3 {
             values.insert(format!("lr/group{group}"), self.sgd.learning_rate().into());
@@ -139,7 +190,8 @@ impl Session {
     /// Writes the epoch down: checkpoint, history, status, in this order.
     fn finish_epoch(&mut self, row: EpochRow) -> Result<(), TrainError> {
         self.epoch += 1;
-        self.save_epoch(row.is_best == Some(true)).inspect_err(|_| self.epoch -= 1)?;
+        self.save_epoch(row.is_best == Some(true))
+            .inspect_err(|_| self.epoch -= 1)?;
         self.events.push(self.event(&row));
         if let Err(e) = self.history.push(row.clone()) {
             tracing::warn!("could not write the history of epoch {}: {e}", row.epoch);

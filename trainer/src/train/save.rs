@@ -14,7 +14,10 @@ impl Session {
     pub(super) fn save_epoch(&self, is_best: bool) -> Result<(), TrainError> {
         let period = self.config.save_period;
         let is_kept = period > 0 && self.epoch.is_multiple_of(period);
-        let saved_as = SavedAs { best: is_best, epoch: is_kept.then_some(self.epoch) };
+        let saved_as = SavedAs {
+            best: is_best,
+            epoch: is_kept.then_some(self.epoch),
+        };
         save_checkpoint(&self.run_dir, &self.checkpoint(None), saved_as)?;
         if is_best {
             tracing::info!(
@@ -24,18 +27,32 @@ impl Session {
                 self.best.map50_95
             );
         }
-        tracing::info!("Checkpoint saved: {}", self.run_dir.weights().join("last.pt").display());
+        tracing::info!(
+            "Checkpoint saved: {}",
+            self.run_dir.weights().join("last.pt").display()
+        );
         Ok(())
     }
 
     /// Saves the state within an epoch, for a signal, and says why the run ends.
     pub(super) fn stop(&self, position: Position, signals: &Signals) -> TrainError {
         let stop = signals.stop().unwrap_or(Stop::Terminated);
-        tracing::info!("{} in epoch {} after step {}", stop.name(), self.epoch + 1, position.step);
-        let saved_as = SavedAs { best: false, epoch: None };
+        tracing::info!(
+            "{} in epoch {} after step {}",
+            stop.name(),
+            self.epoch + 1,
+            position.step
+        );
+        let saved_as = SavedAs {
+            best: false,
+            epoch: None,
+        };
         // Before the first step there is nothing that a fresh start wouldn't give.
         let is_fresh = self.epoch == 0 && position.step == 0;
-        if !is_fresh && let Err(e) = save_checkpoint(&self.run_dir, &self.checkpoint(Some(position)), saved_as) {
+        if !is_fresh
+            && let Err(e) =
+                save_checkpoint(&self.run_dir, &self.checkpoint(Some(position)), saved_as)
+        {
             tracing::error!("the state within the epoch could not be saved: {e}");
         }
         stop.into()
@@ -45,7 +62,10 @@ impl Session {
         let train_model = self.model.state_dict();
         let model = match &self.ema {
             Some(ema) => ema.model().state_dict(),
-            None => train_model.iter().map(|(name, tensor)| (name.clone(), tensor.shallow_clone())).collect(),
+            None => train_model
+                .iter()
+                .map(|(name, tensor)| (name.clone(), tensor.shallow_clone()))
+                .collect(),
         };
         Checkpoint {
             metadata: self.metadata.clone(),
@@ -57,7 +77,10 @@ impl Session {
                 best: self.best.clone(),
                 config: self.record.clone(),
                 train_model,
-                ema_updates: self.ema.as_ref().map(|ema| i64::try_from(ema.updates()).unwrap_or(i64::MAX)),
+                ema_updates: self
+                    .ema
+                    .as_ref()
+                    .map(|ema| i64::try_from(ema.updates()).unwrap_or(i64::MAX)),
                 optimizer: Some(self.sgd.state()),
             }),
         }

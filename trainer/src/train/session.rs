@@ -9,7 +9,7 @@ use super::error::TrainError;
 use super::restore::{load, load_all};
 use super::setup::Setup;
 use super::source::Source;
-use super::validate::Validator;
+use super::validate::{Validator, ValidatorConfig};
 use crate::checkpoint::{Best, Metadata, Position};
 use crate::config::{Code, Scheduler, Setting, TrainConfig, record};
 use crate::data::{AugmentConfig, Loader, LoaderConfig, Padding};
@@ -57,7 +57,15 @@ impl Session {
     /// When the weights don't fit, the device has no memory, or the directory can't be made.
     pub(super) fn begin(setup: Setup) -> Result<Session, TrainError> {
         let started = Instant::now();
-        let Setup { config, data, train_samples, val_samples, source, device, continued } = setup;
+        let Setup {
+            config,
+            data,
+            train_samples,
+            val_samples,
+            source,
+            device,
+            continued,
+        } = setup;
         tch::manual_seed(i64::try_from(config.seed).unwrap_or(0));
         if let Device::Cuda(_) = device {
             Cuda::manual_seed_all(config.seed);
@@ -73,9 +81,18 @@ impl Session {
             letterbox_pad: state.letterbox_pad.clone(),
         };
         let padding = padding(&state.letterbox_pad);
-        let loader = Loader::new(train_samples, data.names.len(), train_loader(&config, padding));
-        let validator =
-            (!val_samples.is_empty()).then(|| Validator::new(&config, val_samples, &data, padding));
+        let loader = Loader::new(
+            train_samples,
+            data.names.len(),
+            train_loader(&config, padding),
+        );
+        let validator = (!val_samples.is_empty()).then(|| {
+            Validator::new(
+                val_samples,
+                &data,
+                &ValidatorConfig::of_training(&config, padding),
+            )
+        });
         let steps = u64::try_from(loader.batches()).unwrap_or(1).max(1);
         let schedule = Schedule::new(schedule(&config, steps));
 
@@ -93,10 +110,15 @@ impl Session {
             steps_per_epoch: steps,
         };
         Ok(Session {
-            record: record.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+            record: record
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
             history: History::begin(&run_dir, state.epoch + 1)?,
             status: StatusFile::begin(&run_dir, &facts),
-            loss: DetectionLoss { aux_weight: config.aux_weight },
+            loss: DetectionLoss {
+                aux_weight: config.aux_weight,
+            },
             config,
             metadata,
             device,
@@ -130,16 +152,33 @@ struct State {
 }
 
 impl State {
-    fn build(config: &TrainConfig, source: Source, classes: usize, device: Device) -> Result<State, TrainError> {
-        let nc = i64::try_from(classes).map_err(|e| TrainError::new(Code::DataInvalid, "ValueError", e.to_string()))?;
+    fn build(
+        config: &TrainConfig,
+        source: Source,
+        classes: usize,
+        device: Device,
+    ) -> Result<State, TrainError> {
+        let nc = i64::try_from(classes)
+            .map_err(|e| TrainError::new(Code::DataInvalid, "ValueError", e.to_string()))?;
         let aux = config.aux_weight > 0.0;
         match source {
             Source::Scratch(size) => {
                 let class_width = (size == Size::T).then_some(SCRATCH_CLASS_WIDTH_T);
-                let model = Yolo9::new(&Yolo9Config { size, nc, class_width, aux }, device);
+                let model = Yolo9::new(
+                    &Yolo9Config {
+                        size,
+                        nc,
+                        class_width,
+                        aux,
+                    },
+                    device,
+                );
                 Ok(State::fresh(config, model, "topleft".to_owned()))
             }
-            Source::Weights { state, letterbox_pad } => {
+            Source::Weights {
+                state,
+                letterbox_pad,
+            } => {
                 let shape = architecture(&state)?;
                 let model = Yolo9::new(&Yolo9Config { nc, aux, ..shape }, device);
                 let report = load(&model, &state)?;
@@ -153,23 +192,34 @@ impl State {
             Source::Resume { checkpoint, path } => {
                 let shape = architecture(&checkpoint.model)?;
                 let model = Yolo9::new(&Yolo9Config { nc, aux, ..shape }, device);
-                let mut state = State::fresh(config, model, checkpoint.metadata.letterbox_pad.clone());
-                let Some(training) = checkpoint.training else { return Ok(state) };
+                let mut state =
+                    State::fresh(config, model, checkpoint.metadata.letterbox_pad.clone());
+                let Some(training) = checkpoint.training else {
+                    return Ok(state);
+                };
                 load_all(&state.model, &training.train_model, "the weights")?;
                 if let Some(ema) = &mut state.ema {
                     load_all(ema.model(), &checkpoint.model, "the averaged weights")?;
-                    ema.set_updates(training.ema_updates.and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
+                    ema.set_updates(
+                        training
+                            .ema_updates
+                            .and_then(|n| u64::try_from(n).ok())
+                            .unwrap_or(0),
+                    );
                 }
                 if let Some(optimizer) = &training.optimizer {
-                    state
-                        .sgd
-                        .load_state(optimizer)
-                        .map_err(|e| TrainError::new(Code::ModelLoadFailed, "ValueError", e.to_string()))?;
+                    state.sgd.load_state(optimizer).map_err(|e| {
+                        TrainError::new(Code::ModelLoadFailed, "ValueError", e.to_string())
+                    })?;
                 }
                 state.best = training.best;
                 state.epoch = training.finished_epochs;
                 state.position = training.position;
-                tracing::info!("Resuming from {}: {} epochs done", path.display(), state.epoch);
+                tracing::info!(
+                    "Resuming from {}: {} epochs done",
+                    path.display(),
+                    state.epoch
+                );
                 Ok(state)
             }
         }
@@ -179,7 +229,15 @@ impl State {
         if model.device() == Device::Cpu {
             model.to_channels_last();
         }
-        let ema = config.ema.then(|| Ema::new(&model, EmaConfig { decay: config.ema_decay, ..EmaConfig::default() }));
+        let ema = config.ema.then(|| {
+            Ema::new(
+                &model,
+                EmaConfig {
+                    decay: config.ema_decay,
+                    ..EmaConfig::default()
+                },
+            )
+        });
         let sgd = Sgd::new(
             model.parameters(),
             SgdConfig {
@@ -190,11 +248,20 @@ impl State {
             },
         );
         let size = model.config().size;
-        State { model, ema, sgd, size, letterbox_pad, best: Best::default(), epoch: 0, position: None }
+        State {
+            model,
+            ema,
+            sgd,
+            size,
+            letterbox_pad,
+            best: Best::default(),
+            epoch: 0,
+            position: None,
+        }
     }
 }
 
-fn architecture(state: &[(String, tch::Tensor)]) -> Result<Yolo9Config, TrainError> {
+pub(super) fn architecture(state: &[(String, tch::Tensor)]) -> Result<Yolo9Config, TrainError> {
     Yolo9Config::of_state_dict(state)
         .map_err(|e| TrainError::new(Code::ModelLoadFailed, "RuntimeError", e.to_string()))
 }

@@ -1,6 +1,6 @@
 //! Everything that can be refused, before anything is written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gpurun_dataset::{DataConfig, Sample, Split};
 use tch::Device;
@@ -35,32 +35,51 @@ impl Setup {
         limit_threads();
         let source = Source::read(&config)?;
         let (config, continued) = match &source {
-            Source::Resume { checkpoint, path } => {
-                (restore::settings(config, checkpoint, path, explicit)?, RunDir::of_checkpoint(path))
-            }
+            Source::Resume { checkpoint, path } => (
+                restore::settings(config, checkpoint, path, explicit)?,
+                RunDir::of_checkpoint(path),
+            ),
             _ => (config, None),
         };
-        let data = load_data(&config)?;
+        let data = load_data(&config.data)?;
         let train_samples = samples(&data, Split::Train)?;
-        let val_samples = if config.val { samples(&data, Split::Val)? } else { vec![] };
-        Ok(Setup { config, data, train_samples, val_samples, source, device, continued })
+        let val_samples = if config.val {
+            samples(&data, Split::Val)?
+        } else {
+            vec![]
+        };
+        Ok(Setup {
+            config,
+            data,
+            train_samples,
+            val_samples,
+            source,
+            device,
+            continued,
+        })
     }
 }
 
-fn load_data(config: &TrainConfig) -> Result<DataConfig, TrainError> {
-    if !config.data.exists() {
-        let message = format!("no such dataset: {}", config.data.display());
-        return Err(TrainError::new(Code::DataNotFound, "FileNotFoundError", message)
-            .suggest("data= takes the path of a data.yaml"));
+pub(super) fn load_data(path: &Path) -> Result<DataConfig, TrainError> {
+    if !path.exists() {
+        let message = format!("no such dataset: {}", path.display());
+        return Err(
+            TrainError::new(Code::DataNotFound, "FileNotFoundError", message)
+                .suggest("data= takes the path of a data.yaml"),
+        );
     }
-    Ok(DataConfig::load(&config.data)?)
+    Ok(DataConfig::load(path)?)
 }
 
 /// The images of a split, at least one.
 pub(super) fn samples(data: &DataConfig, split: Split) -> Result<Vec<Sample>, TrainError> {
     let samples = data.samples(split)?;
     if samples.is_empty() {
-        let message = format!("{}: `{}` names no images", data.file.display(), split.as_str());
+        let message = format!(
+            "{}: `{}` names no images",
+            data.file.display(),
+            split.as_str()
+        );
         let error = TrainError::new(Code::DataInvalid, "ValueError", message);
         return Err(match split {
             Split::Val => error.suggest("Name some, or train with val=false"),
@@ -75,13 +94,19 @@ mod tests {
     use super::*;
 
     fn prepare(data: &std::path::Path) -> Result<Setup, TrainError> {
-        let config = TrainConfig { data: data.to_owned(), device: "cpu".to_owned(), ..TrainConfig::default() };
+        let config = TrainConfig {
+            data: data.to_owned(),
+            device: "cpu".to_owned(),
+            ..TrainConfig::default()
+        };
         Setup::prepare(config, &[])
     }
 
     #[test]
     fn missing_data_ends_with_three() {
-        let error = prepare(std::path::Path::new("none/data.yaml")).err().unwrap();
+        let error = prepare(std::path::Path::new("none/data.yaml"))
+            .err()
+            .unwrap();
         assert_eq!((error.code, error.exit_code()), (Code::DataNotFound, 3));
     }
 
@@ -90,7 +115,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("images/train")).unwrap();
         let yaml = dir.path().join("data.yaml");
-        std::fs::write(&yaml, "train: images/train\nval: images/train\nnames: [a]\n").unwrap();
+        std::fs::write(
+            &yaml,
+            "train: images/train\nval: images/train\nnames: [a]\n",
+        )
+        .unwrap();
         let error = prepare(&yaml).err().unwrap();
         assert_eq!((error.code, error.exit_code()), (Code::DataInvalid, 3));
         assert!(error.message.contains("`train`"), "{error}");

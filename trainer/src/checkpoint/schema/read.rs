@@ -161,7 +161,8 @@ fn setting(value: &Fields) -> Option<Setting> {
 }
 
 fn position(fields: &Fields) -> Result<Position> {
-    let step = u64::try_from(integer(fields, "step")?).map_err(|_| wrong("step", "a step's number"))?;
+    let step =
+        u64::try_from(integer(fields, "step")?).map_err(|_| wrong("step", "a step's number"))?;
     let sums = required(fields, "loss_sums")?.as_list().unwrap_or_default();
     let sums: Option<Vec<f64>> = sums.iter().map(Value::as_f64).collect();
     let loss_sums = sums
@@ -177,26 +178,39 @@ fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<SgdState> {
         .iter()
         .map(group)
         .collect::<Result<Vec<_>>>()?;
-    let state = required(fields, "state")?.as_dict().ok_or_else(|| wrong("optimizer.state", "a dict"))?;
+    let state = required(fields, "state")?
+        .as_dict()
+        .ok_or_else(|| wrong("optimizer.state", "a dict"))?;
     let mut budget = archive.limits().tensor_bytes;
     let mut momentum_buffers = BTreeMap::new();
     for (key, parameter) in state {
-        let Key::Int(index) = key else { return Err(wrong("optimizer.state", "a dict of integers")) };
-        let index = usize::try_from(*index).map_err(|_| wrong("optimizer.state", "a dict of integers"))?;
+        let Key::Int(index) = key else {
+            return Err(wrong("optimizer.state", "a dict of integers"));
+        };
+        let index =
+            usize::try_from(*index).map_err(|_| wrong("optimizer.state", "a dict of integers"))?;
         if let Some(Value::Tensor(tensor)) = parameter.get("momentum_buffer") {
             momentum_buffers.insert(index, load_tensor(archive, tensor, &mut budget)?);
         }
     }
-    Ok(SgdState { momentum_buffers, groups })
+    Ok(SgdState {
+        momentum_buffers,
+        groups,
+    })
 }
 
 fn group(fields: &Fields) -> Result<GroupState> {
-    let parameters = required(fields, "params")?.as_list().ok_or_else(|| wrong("optimizer.params", "a list"))?;
+    let parameters = required(fields, "params")?
+        .as_list()
+        .ok_or_else(|| wrong("optimizer.params", "a list"))?;
     Ok(GroupState {
         learning_rate: number(fields, "lr")?,
         momentum: number(fields, "momentum")?,
         weight_decay: number(fields, "weight_decay")?,
-        nesterov: fields.get("nesterov").and_then(Value::as_bool).unwrap_or(false),
+        nesterov: fields
+            .get("nesterov")
+            .and_then(Value::as_bool)
+            .unwrap_or(false),
         parameters: parameters
             .iter()
             .map(|index| index.as_int().and_then(|index| usize::try_from(index).ok()))

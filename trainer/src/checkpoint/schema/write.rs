@@ -118,7 +118,10 @@ fn tensors(state: &StateDict) -> Value<Tensor> {
 fn optimizer(optimizer: &SgdState) -> Value<Tensor> {
     let state = optimizer.momentum_buffers.iter().map(|(index, momentum)| {
         let buffer = Value::Tensor(momentum.shallow_clone());
-        (Key::Int(*index as i64), Value::Dict(Dict::from([(Key::from("momentum_buffer"), buffer)])))
+        (
+            Key::Int(*index as i64),
+            Value::Dict(Dict::from([(Key::from("momentum_buffer"), buffer)])),
+        )
     });
     let state = Value::Dict(state.collect());
     let groups = optimizer.groups.iter().map(|group| {
@@ -132,18 +135,27 @@ fn optimizer(optimizer: &SgdState) -> Value<Tensor> {
             (Key::from("foreach"), Value::None),
             (Key::from("differentiable"), false.into()),
             (Key::from("fused"), Value::None),
-            (Key::from("params"), Value::List(group.parameters.iter().copied().map(int).collect())),
+            (
+                Key::from("params"),
+                Value::List(group.parameters.iter().copied().map(int).collect()),
+            ),
         ]))
     });
     let groups = Value::List(groups.collect());
-    Value::Dict(Dict::from([(Key::from("state"), state), (Key::from("param_groups"), groups)]))
+    Value::Dict(Dict::from([
+        (Key::from("state"), state),
+        (Key::from("param_groups"), groups),
+    ]))
 }
 
 /// Under a key of our own, which LibreYOLO passes over.
 fn position(position: &Position) -> Value<Tensor> {
     Value::Dict(Dict::from([
         (Key::from("step"), (position.step as i64).into()),
-        (Key::from("loss_sums"), Value::List(position.loss_sums.iter().map(|sum| (*sum).into()).collect())),
+        (
+            Key::from("loss_sums"),
+            Value::List(position.loss_sums.iter().map(|sum| (*sum).into()).collect()),
+        ),
     ]))
 }
 

@@ -15,6 +15,7 @@ mod document;
 mod error;
 mod exit_code;
 mod job;
+mod remote;
 mod settings;
 mod stage;
 mod store;

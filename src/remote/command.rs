@@ -65,23 +65,26 @@ impl Output {
         self.ended == Ended::Code(0)
     }
 
-    /// Why it failed, in one line: the last thing it said, and its exit code.
+    /// Why it failed, in one line: what it called an error, else the last thing it said; and its exit code.
     pub(crate) fn why(&self) -> String {
         let (stdout, stderr) = (
             String::from_utf8_lossy(&self.stdout),
             String::from_utf8_lossy(&self.stderr),
         );
-        let last = |text: &str| {
-            text.lines()
-                .map(str::trim)
-                .rfind(|line| !line.is_empty())
-                .map(str::to_owned)
-        };
-        match last(&stderr).or_else(|| last(&stdout)) {
+        match telling_line(&stderr).or_else(|| telling_line(&stdout)) {
             Some(line) => format!("{line} ({})", self.ended),
             None => self.ended.to_string(),
         }
     }
+}
+
+fn telling_line(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_error = |line: &&str| {
+        line.get(..6)
+            .is_some_and(|start| start.eq_ignore_ascii_case("error:"))
+    };
+    lines.clone().rfind(is_error).or_else(|| lines.next_back())
 }
 
 impl fmt::Display for Ended {
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_told_by_its_last_words() {
+    fn a_failure_is_told_by_its_own_words() {
         let output = |stdout: &str, stderr: &str| Output {
             ended: Ended::Code(3),
             stdout: stdout.into(),
@@ -142,5 +145,10 @@ mod tests {
             "no such file (exit code 3)"
         );
         assert_eq!(output("", "").why(), "exit code 3");
+        let usage = "error: unrecognized subcommand 'proof'\n\nUsage: gpurun\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            output("", usage).why(),
+            "error: unrecognized subcommand 'proof' (exit code 3)"
+        );
     }
 }

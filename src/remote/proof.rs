@@ -122,7 +122,133 @@ print(f'{device}: torch {torch.__version__}')
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use gpurun_protocol::proof::{CpuProof, DiskProof, Finding, MemoryProof};
+    use tempfile::TempDir;
+
+    use super::super::local::Local;
     use super::*;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn measured(findings: Vec<Finding>) -> Proof {
+        Proof {
+            schema_version: 1,
+            at: chrono::DateTime::UNIX_EPOCH,
+            cpu: CpuProof {
+                model: None,
+                visible_cores: 8,
+                allowed_cores: 8,
+                quota_cores: Some(2.0),
+                usable_cores: 2,
+                kernel_right: true,
+                kernel_mega_flops: 1000.0,
+            },
+            memory: MemoryProof {
+                total_bytes: 1 << 34,
+                available_bytes: 1 << 33,
+                limit_bytes: None,
+            },
+            disk: DiskProof {
+                free_bytes: 1 << 40,
+                total_bytes: 1 << 41,
+                written_bytes: 1 << 20,
+                write_bytes_per_second: 1e8,
+            },
+            shared_memory_bytes: Some(1 << 26),
+            gpus: Vec::new(),
+            driver: None,
+            c_library: None,
+            findings,
+        }
+    }
+
+    /// A box whose agent measured `proof` and whose trainer runs `trainer`.
+    fn measured_box(
+        proof: &str,
+        trainer: &str,
+    ) -> Result<(TempDir, Local), Box<dyn std::error::Error>> {
+        let home = tempfile::tempdir()?;
+        fs::create_dir_all(home.path().join("gpurun/bin"))?;
+        fs::write(home.path().join("proof.json"), proof)?;
+        script(&home.path().join("gpurun/bin/gpurun"), "cat proof.json")?;
+        script(&home.path().join("gpurun/bin/gpurun-train"), trainer)?;
+        let remote = Local::open(home.path(), &[].into())?;
+        Ok((home, remote))
+    }
+
+    fn script(path: &Path, line: &str) -> std::io::Result<()> {
+        fs::write(path, format!("#!/bin/sh\n{line}\n"))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+    }
+
+    fn spec(device: &str) -> ProveSpec {
+        ProveSpec {
+            engine: Engine::GpurunTrain,
+            device: device.to_owned(),
+        }
+    }
+
+    fn finding(severity: Severity, message: &str) -> Finding {
+        Finding {
+            severity,
+            message: message.to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_device_has_to_compute() -> Outcome {
+        let warning = finding(Severity::Warning, "/dev/shm has 64 MB");
+        let proof = serde_json::to_string(&measured(vec![warning]))?;
+        let trainer = "test \"$3\" != 2 || { echo 'no kernel image is available' >&2; exit 1; }; echo \"$1 $3 right\"";
+        let (_home, remote) = measured_box(&proof, trainer)?;
+        let proved = prove(&remote, &spec("0,1")).await?;
+        assert_eq!(proved.devices, ["smoke 0 right", "smoke 1 right"]);
+        assert_eq!(
+            proved.machine.findings.len(),
+            1,
+            "a warning doesn't give the box back"
+        );
+        let refused = prove(&remote, &spec("0,1,2,3"))
+            .await
+            .err()
+            .ok_or("it was proved")?;
+        assert!(
+            refused.message.contains("device 2") && refused.message.contains("no kernel image"),
+            "{refused}"
+        );
+        assert!(!refused.temporary, "the same card fails again");
+        let command = ProveSpec {
+            engine: Engine::Command,
+            device: "2".to_owned(),
+        };
+        assert!(prove(&remote, &command).await?.devices.is_empty());
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn an_unfit_box_is_refused_in_its_own_words() -> Outcome {
+        let fatal = finding(Severity::Fatal, "the disk is full");
+        let proof = serde_json::to_string(&measured(vec![fatal]))?;
+        let (_home, remote) = measured_box(&proof, "exit 0")?;
+        let refused = prove(&remote, &spec("cpu"))
+            .await
+            .err()
+            .ok_or("it was proved")?;
+        assert!(
+            refused.message.contains("the disk is full") && !refused.temporary,
+            "{refused}"
+        );
+        let (_home, remote) = measured_box("Segmentation fault", "exit 0")?;
+        assert!(
+            prove(&remote, &spec("cpu")).await.is_err(),
+            "what can't be read proves nothing"
+        );
+        Ok(())
+    }
 
     #[test]
     fn a_list_of_devices_is_proved_one_by_one() {

@@ -1,0 +1,9 @@
+//! Where checkpoints go: one contract, one file per kind of destination.
+
+mod contract;
+mod digest;
+mod directory;
+
+pub(crate) use contract::{Object, Sink, SinkError, Stored};
+pub(crate) use digest::Digest;
+pub(crate) use directory::Directory;

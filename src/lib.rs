@@ -10,13 +10,14 @@
     reason = "the verbs that use these land one by one"
 )]
 
+mod agent;
 mod commands;
 mod document;
 mod error;
 mod exit_code;
 mod job;
-mod remote;
 mod settings;
+mod sink;
 mod stage;
 mod store;
 mod ui;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::heartbeat::ProcessRef;
 
-/// One `exit.json`, written once, after the last push.
+/// One `exit.json`: written when the training has ended, and again after the last push.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitReport {
     pub schema_version: u32,
@@ -29,7 +29,10 @@ pub struct ExitReport {
     /// Times the kernel killed a process of the box's memory group for want of memory during the training, where it counts that.
     #[serde(default)]
     pub out_of_memory_kills: Option<u64>,
-    /// Files that should have been pushed and weren't.
+    /// The last push is over: nothing more will leave the box by itself.
+    #[serde(default)]
+    pub push_finished: bool,
+    /// Files that should have been pushed and weren't, or aren't yet.
     #[serde(default)]
     pub not_pushed: Vec<NotPushed>,
 }

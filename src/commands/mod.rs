@@ -1,5 +1,6 @@
 //! One file per verb: `Args`, whose doc comments are the help, and `run`.
 
+mod agent;
 pub(crate) mod cost;
 
 use crate::{error::Result, exit_code::ExitCode, ui::Ui};
@@ -32,13 +33,16 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Cost(cost::Args),
+    Cost(Box<cost::Args>),
+    #[command(hide = true)]
+    Agent(agent::Args),
 }
 
 impl Verb {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         match self {
             Self::Cost(args) => args.run(ui),
+            Self::Agent(args) => args.run(ui),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Integration tests, one binary.
 
+mod agent;
 mod architecture;
 mod cost;
 mod docs;

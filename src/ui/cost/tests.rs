@@ -19,7 +19,6 @@ fn inputs(flags: &str) -> Result<Inputs, String> {
         .into_iter()
         .chain(flags.split_whitespace());
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
-    #[expect(irrefutable_let_patterns, reason = "the other verbs are still to come")]
     let Verb::Cost(args) = cli.verb else {
         return Err("another verb".to_owned());
     };

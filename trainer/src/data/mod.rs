@@ -11,7 +11,6 @@ mod epoch;
 mod hsv;
 mod letterbox;
 mod loader;
-mod maker;
 mod mosaic;
 mod random;
 mod resample;

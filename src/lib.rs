@@ -16,6 +16,7 @@ mod document;
 mod error;
 mod exit_code;
 mod job;
+mod remote;
 mod settings;
 mod sink;
 mod stage;

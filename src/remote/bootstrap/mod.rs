@@ -1,0 +1,100 @@
+//! Installing what a run needs on its box, and nothing else.
+
+mod libreyolo;
+mod sources;
+
+pub(super) use libreyolo::PYTHON;
+
+use std::path::Path;
+use std::time::Duration;
+
+use gpurun_lifecycle::{Engine, InstallSpec};
+
+use super::command::{Command, GPURUN, RemoteError};
+use super::transport::Remote;
+use sources::Sources;
+
+const TRAINER: &str = "gpurun/bin/gpurun-train";
+const LIBTORCH: &str = "gpurun/libtorch/lib";
+/// Loading a few hundred megabytes of libtorch from a slow disk takes a while, once.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// What is on the box now, as each program tells its version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Installed {
+    pub(crate) gpurun: String,
+    /// `None` for a plain command.
+    pub(crate) engine: Option<String>,
+}
+
+/// Installs this program and the engine; what is there already stays.
+///
+/// # Errors
+/// When something to install is missing here, can't be put there, or doesn't run there.
+pub(crate) async fn install(
+    remote: &dyn Remote,
+    spec: &InstallSpec,
+) -> Result<Installed, RemoteError> {
+    install_from(remote, spec, &Sources::of_this_process()).await
+}
+
+async fn install_from(
+    remote: &dyn Remote,
+    spec: &InstallSpec,
+    sources: &Sources,
+) -> Result<Installed, RemoteError> {
+    remote.put_program(&sources.gpurun, GPURUN).await?;
+    let gpurun = version(
+        remote,
+        GPURUN,
+        "the box is not like this machine: rent one with the same system",
+    )
+    .await?;
+    let engine = match spec.engine {
+        Engine::Command => None,
+        Engine::GpurunTrain => Some(trainer(remote, sources).await?),
+        Engine::Libreyolo => Some(libreyolo::install(remote, spec).await?),
+    };
+    Ok(Installed { gpurun, engine })
+}
+
+async fn trainer(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteError> {
+    let trainer = sources.trainer()?;
+    remote.put_program(&trainer, TRAINER).await?;
+    // Without it the trainer may still find the libtorch it was built with; its own word decides.
+    if let Some(libtorch) = sources.libtorch(&trainer) {
+        remote.provide_folder(&libtorch, LIBTORCH).await?;
+    }
+    version(
+        remote,
+        TRAINER,
+        "run `cargo xtask demo` in gpurun's own folder: it fetches libtorch and builds the trainer",
+    )
+    .await
+}
+
+async fn version(remote: &dyn Remote, program: &str, remedy: &str) -> Result<String, RemoteError> {
+    let output = remote
+        .exec(&Command::new(&[program, "--version"]).timeout(VERSION_TIMEOUT))
+        .await?;
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    if output.success() && said.starts_with(name.as_ref()) {
+        return Ok(said);
+    }
+    let why = if output.success() {
+        format!("it says `{said}`")
+    } else {
+        output.why()
+    };
+    Err(RemoteError::permanent(
+        format!("`{program} --version` doesn't work on the box: {why}"),
+        remedy,
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! Acting inside a box: running commands there, putting files there, installing the engine and proving that it works.
+//!
+//! Paths on a box are relative to its home unless absolute. What is installed:
+//!
+//! ```text
+//! ~/gpurun/bin/gpurun         this very program, for `gpurun agent`
+//! ~/gpurun/bin/gpurun-train   the training core, and ~/gpurun/libtorch/lib for it
+//! ~/gpurun/venv               libreyolo, with ~/gpurun/bin/libreyolo pointing into it
+//! ```
+//!
+//! Everything here may be interrupted anywhere and run again.
+
+mod bootstrap;
+mod command;
+mod local;
+mod proof;
+mod transport;
+
+pub(crate) use bootstrap::{Installed, install};
+pub(crate) use command::{Command, Ended, Output, RemoteError};
+pub(crate) use proof::{Proved, prove};
+pub(crate) use transport::{Remote, connect};

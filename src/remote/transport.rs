@@ -1,0 +1,48 @@
+//! The contract that every way into a box keeps.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use gpurun_providers::Access;
+
+use super::command::{Command, Output, RemoteError};
+use super::local::Local;
+
+/// A way into one box.
+#[async_trait]
+pub(crate) trait Remote: Send + Sync {
+    /// Runs a command to its end. A command that fails is an [`Output`] like any other.
+    ///
+    /// # Errors
+    /// When it couldn't be run, didn't end in time, or the connection was lost; then it may have done anything.
+    async fn exec(&self, command: &Command) -> Result<Output, RemoteError>;
+
+    /// Puts `content` into the file `to`, readable by its owner alone. A reader sees the old file or the new one.
+    ///
+    /// # Errors
+    /// When it couldn't be written; the old file is then as it was.
+    async fn put_bytes(&self, content: &[u8], to: &str) -> Result<(), RemoteError>;
+
+    /// Puts a program of this machine at `to`, as [`Remote::put_bytes`] does. One that is there already, the same to
+    /// the byte, isn't touched.
+    ///
+    /// # Errors
+    /// As [`Remote::put_bytes`].
+    async fn put_program(&self, program: &Path, to: &str) -> Result<(), RemoteError>;
+
+    /// Makes the content of a large folder of this machine, which nobody changes, readable at `to`.
+    ///
+    /// # Errors
+    /// When that couldn't be done.
+    async fn provide_folder(&self, folder: &Path, to: &str) -> Result<(), RemoteError>;
+}
+
+/// Opens the way in that a provider gave.
+///
+/// # Errors
+/// When the box doesn't answer.
+pub(crate) async fn connect(access: &Access) -> Result<Box<dyn Remote>, RemoteError> {
+    match access {
+        Access::Local { home, environment } => Ok(Box::new(Local::open(home, environment)?)),
+    }
+}

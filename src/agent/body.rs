@@ -17,6 +17,7 @@ use super::layout::Layout;
 use super::lock::{AgentLock, Holder, Tried};
 use super::spec::read_spec;
 use super::training::{Training, TrainingRecord, mark};
+use super::usage::Units;
 use super::{clock, process, signals};
 
 /// Runs one attempt to its end in this process.
@@ -78,8 +79,9 @@ pub(crate) fn look_around(layout: &Layout, spec: &AgentSpec) -> Result<Found, Ag
         .map(|process| TrainingRecord {
             run_id: spec.run_id.clone(),
             attempt: spec.attempt,
+            started_at: process::started_at(&process, Units::of_this_system().ticks_per_second)
+                .unwrap_or_else(clock::now),
             process,
-            started_at: clock::now(),
             output_from: Default::default(),
             out_of_memory_kills: None,
         });

@@ -19,8 +19,19 @@ fn le(value: usize, bytes: usize) -> Vec<u8> {
     value.to_le_bytes()[..bytes].to_vec()
 }
 
-/// An archive of stored entries; `wide` writes the 64-bit records too and leaves the numbers to them.
-fn archive(entries: &[(&str, &[u8])], wide: bool) -> Vec<u8> {
+/// Which end records an archive has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    /// The 32-bit one.
+    Narrow,
+    /// The 64-bit ones too, and the numbers only there.
+    Wide,
+    /// Both with all numbers, as PyTorch writes them.
+    Both,
+}
+
+/// An archive of stored entries.
+fn archive(entries: &[(&str, &[u8])], form: Form) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, data) in entries {
         let (local, central) = crc_free_entry(name.as_bytes(), data);
@@ -32,7 +43,7 @@ fn archive(entries: &[(&str, &[u8])], wide: bool) -> Vec<u8> {
     let offset = file.len();
     let size = directory.len();
     file.extend(directory);
-    if wide {
+    if form != Form::Narrow {
         let end64 = file.len();
         file.extend(b"PK\x06\x06");
         file.extend(le(44, 8));
@@ -43,10 +54,11 @@ fn archive(entries: &[(&str, &[u8])], wide: bool) -> Vec<u8> {
         file.extend(b"PK\x06\x07\0\0\0\0");
         file.extend(le(end64, 8));
         file.extend([1, 0, 0, 0]);
-        file.extend(b"PK\x05\x06\0\0\0\0");
+    }
+    file.extend(b"PK\x05\x06\0\0\0\0");
+    if form == Form::Wide {
         file.extend([0xff; 12]);
     } else {
-        file.extend(b"PK\x05\x06\0\0\0\0");
         file.extend(le(entries.len(), 2));
         file.extend(le(entries.len(), 2));
         file.extend(le(size, 4).iter().chain(&le(offset, 4)));
@@ -63,9 +75,9 @@ fn complete(name: &str, content: &[u8]) -> Option<bool> {
 
 #[test]
 fn a_whole_archive_is_complete_and_none_of_its_beginnings_is() {
-    for wide in [false, true] {
-        let whole = archive(&[("a/data.pkl", b"12345"), ("a/data/0", &[7; 300])], wide);
-        assert_eq!(complete("best.pt", &whole), Some(true), "wide: {wide}");
+    for form in [Form::Narrow, Form::Wide, Form::Both] {
+        let whole = archive(&[("a/data.pkl", b"12345"), ("a/data/0", &[7; 300])], form);
+        assert_eq!(complete("best.pt", &whole), Some(true), "{form:?}");
         for length in 0..whole.len() {
             assert_eq!(
                 complete("best.pt", &whole[..length]),
@@ -78,7 +90,10 @@ fn a_whole_archive_is_complete_and_none_of_its_beginnings_is() {
 
 #[test]
 fn a_new_beginning_over_an_old_end_is_not_complete() {
-    let old = archive(&[("a/data.pkl", &[1; 50]), ("a/data/0", &[7; 900])], false);
+    let old = archive(
+        &[("a/data.pkl", &[1; 50]), ("a/data/0", &[7; 900])],
+        Form::Narrow,
+    );
     let mut torn = old.clone();
     torn[..300].fill(0);
     assert_eq!(complete("best.pt", &torn), Some(false));
@@ -86,7 +101,7 @@ fn a_new_beginning_over_an_old_end_is_not_complete() {
 
 #[test]
 fn a_directory_that_lies_is_not_complete() {
-    let whole = archive(&[("a", b"1")], false);
+    let whole = archive(&[("a", b"1")], Form::Narrow);
     let end = whole.len();
     for (at, what) in [
         (end - 12, "entries"),

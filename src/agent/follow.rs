@@ -92,14 +92,16 @@ pub(crate) fn follow(agent: &Agent<'_>, mut training: Training) -> Result<(), Ag
     agent
         .journal
         .note(&format!("the training has ended: {end:?}"));
-    let exit = ExitReport {
+    let mut exit = ExitReport {
         requested: ending.map(|ending| ending.order.why),
-        strays: end_strays(agent, &record),
+        not_pushed: pusher.as_ref().map(pending).unwrap_or_default(),
         out_of_memory_kills: cgroup::out_of_memory_kills()
             .zip(record.out_of_memory_kills)
             .map(|(now, before)| now.saturating_sub(before)),
         ..exits::of(agent.spec, Some(&record), end, clock::now())
     };
+    write_provisionally(agent, &exit);
+    exit.strays = end_strays(agent, &record);
     see_off(agent, exit, &mut heart, pusher.as_ref())
 }
 
@@ -127,10 +129,7 @@ fn see_off(
 ) -> Result<(), AgentError> {
     if let Some(pusher) = pusher {
         exit.not_pushed = pending(pusher);
-        if let Err(error) = exits::write(agent.layout, &exit) {
-            // Pushing may make room.
-            agent.journal.note(&error.to_string());
-        }
+        write_provisionally(agent, &exit);
         pusher.finish();
         while !pusher.is_finished() {
             heart.beat(AgentPhase::FinalPush, Some(pusher));
@@ -148,6 +147,14 @@ fn see_off(
     exits::write(agent.layout, &exit)?;
     heart.beat(AgentPhase::Ended, pusher);
     Ok(())
+}
+
+/// The exit status is known now, to readers too; what else there is to say follows.
+fn write_provisionally(agent: &Agent<'_>, exit: &ExitReport) {
+    if let Err(error) = exits::write(agent.layout, exit) {
+        // Pushing may make room.
+        agent.journal.note(&error.to_string());
+    }
 }
 
 /// An order that is not being carried out yet: a new `end.json`, or a signal to the agent.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 
+use chrono::{DateTime, Utc};
 use gpurun_protocol::heartbeat::ProcessRef;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -55,6 +56,19 @@ pub(crate) fn identify(pid: u32) -> Option<ProcessRef> {
         start_ticks: stat.start_ticks,
         boot_id: boot_id(),
     })
+}
+
+/// When a process was started, from its start time after boot, to the second; `None` where `/proc` doesn't say.
+pub(crate) fn started_at(process: &ProcessRef, ticks_per_second: u64) -> Option<DateTime<Utc>> {
+    let system = fs::read_to_string("/proc/stat").ok()?;
+    let boot: i64 = system
+        .lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .trim()
+        .parse()
+        .ok()?;
+    let seconds = i64::try_from(process.start_ticks / ticks_per_second).ok()?;
+    DateTime::from_timestamp(boot + seconds, 0)
 }
 
 /// The identity of this process.
@@ -179,6 +193,21 @@ mod tests {
             boot_id: "another boot".to_owned(),
             ..me
         }));
+    }
+
+    #[test]
+    fn a_start_time_is_a_time_of_day() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
+        let process = identify(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ticks = crate::agent::usage::Units::of_this_system().ticks_per_second;
+        let now = crate::agent::clock::now();
+        let age = now - started_at(&process, ticks).unwrap();
+        assert!(age.num_seconds().abs() < 60, "{age}");
     }
 
     #[test]

@@ -19,16 +19,16 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// From the run directory; what can't be read does not move.
-    pub(crate) fn of(run_dir: &Path) -> Mark {
-        let status = read_status(run_dir).ok().flatten().unwrap_or_default();
-        Mark {
+    /// From the run directory; `None` when `status.json` can't be read, which is no progress.
+    pub(crate) fn of(run_dir: &Path) -> Option<Mark> {
+        let status = read_status(run_dir).ok()?.unwrap_or_default();
+        Some(Mark {
             state: status.state,
             epoch: status.current_epoch,
             step: status.step,
             history_bytes: fs::metadata(run_dir.join("metrics.jsonl"))
                 .map_or(0, |metadata| metadata.len()),
-        }
+        })
     }
 }
 
@@ -41,15 +41,17 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// At the start, with what an earlier attempt has left behind.
-    pub(crate) fn new(mark: Mark, started_at: DateTime<Utc>) -> Progress {
+    pub(crate) fn new(mark: Option<Mark>, started_at: DateTime<Utc>) -> Progress {
         Progress {
-            mark,
+            mark: mark.unwrap_or_default(),
             moved_at: started_at,
         }
     }
 
-    pub(crate) fn observe(&mut self, mark: Mark, now: DateTime<Utc>) -> DateTime<Utc> {
-        if mark != self.mark {
+    pub(crate) fn observe(&mut self, mark: Option<Mark>, now: DateTime<Utc>) -> DateTime<Utc> {
+        if let Some(mark) = mark
+            && mark != self.mark
+        {
             self.mark = mark;
             self.moved_at = now;
         }
@@ -101,5 +103,8 @@ mod tests {
         fs::write(run.path().join("metrics.jsonl"), "{\"epoch\":1}\n").unwrap();
         assert_eq!(progress.observe(Mark::of(run.path()), at(50)), at(50));
         assert_eq!(progress.observe(Mark::of(run.path()), at(60)), at(50));
+        // Caught while it is written in place.
+        fs::write(run.path().join("status.json"), "{\"sta").unwrap();
+        assert_eq!(progress.observe(Mark::of(run.path()), at(70)), at(50));
     }
 }

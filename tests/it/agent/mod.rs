@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails its test")]
 
 mod ends;
+mod heartbeats;
 mod life;
 mod pushes;
 mod support;

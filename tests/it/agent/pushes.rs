@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::support::{TestBox, checkpoint, until};
+use super::support::{TestBox, checkpoint, kill_now, pid, until};
 
 /// Waits until the agent has looked at the run directory again, several times.
 fn until_looked(here: &TestBox) {
@@ -110,6 +110,35 @@ fn a_full_destination_is_told_retried_and_loses_nothing() {
     let smaller = checkpoint(3, 500_000);
     here.order_checkpoint("best.pt", &smaller, 3);
     here.until_stored("best.pt", &smaller);
+}
+
+#[test]
+fn a_pusher_killed_in_the_middle_of_a_copy_loses_nothing() {
+    let mut here = TestBox::new();
+    here.start();
+    let old = checkpoint(1, 3000);
+    here.order_checkpoint("best.pt", &old, 1);
+    here.until_stored("best.pt", &old);
+
+    let new = checkpoint(2, 60_000_000);
+    here.order_checkpoint("best.pt", &new, 2);
+    let partial = here.stored(".best.pt.partial");
+    let agent = pid(&here.report()["agent"]);
+    until("the copy has begun", || {
+        fs::metadata(&partial)
+            .is_ok_and(|file| file.len() > 0)
+            .then_some(())
+    });
+    kill_now(agent);
+    until("the agent is dead", || {
+        (here.report()["agent"]["alive"] == false).then_some(())
+    });
+    // Whichever version is there is whole, and the manifest knows it.
+    let stored = fs::read(here.stored("best.pt")).unwrap();
+    assert!(stored == old || stored == new);
+    assert_eq!(here.start()["outcome"], "adopted");
+    here.until_stored("best.pt", &new);
+    assert!(!partial.exists());
 }
 
 #[test]

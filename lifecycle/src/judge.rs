@@ -118,6 +118,7 @@ impl Evidence<'_> {
             Some(State::Failed) if self.stalled => TrainingState::Failed,
             _ if self.stalled => TrainingState::Stalled,
             None => TrainingState::Starting,
+            Some(State::Completed | State::Failed) => TrainingState::Running,
             Some(_) if last_epoch(self.report, self.status).is_none() => TrainingState::Starting,
             Some(_) => TrainingState::Running,
         }
@@ -299,3 +300,6 @@ fn milliseconds(seconds: Option<f64>) -> Option<u64> {
     let duration = Duration::try_from_secs_f64(seconds?).ok()?;
     u64::try_from(duration.as_millis()).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,9 @@ mod plan;
 mod run;
 mod safety;
 mod setup;
+#[cfg(test)]
+mod simulation;
+mod time;
 
 pub use action::{Action, RestoredFile, Step, Target};
 pub use bookkeeping::{ActionResult, absorb, ask_destroy, ask_start, ask_stop, begin, finish};

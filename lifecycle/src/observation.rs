@@ -129,6 +129,12 @@ pub enum TrainingState {
 }
 
 impl TrainingState {
+    /// The process lives.
+    #[must_use]
+    pub fn is_alive(self) -> bool {
+        matches!(self, Self::Starting | Self::Running | Self::Stalled)
+    }
+
     /// The process is gone.
     #[must_use]
     pub fn is_over(self) -> bool {

@@ -50,6 +50,10 @@ pub struct RunRecord {
     pub end_ordered: Option<Ended>,
     pub stop_ordered_at: Option<DateTime<Utc>>,
     pub destroy_ordered_at: Option<DateTime<Utc>>,
+    /// The run's outcome once that box is gone; `None`: it goes on on another one.
+    pub destroy_outcome: Option<Outcome>,
+    /// When the provider accepted the newest stop or destroy: what it bills until, if it is seen to have obeyed.
+    pub accepted_at: Option<DateTime<Utc>>,
     /// The training is over, and how.
     pub ended: Option<Ended>,
     /// The person said: destroy even if checkpoints are lost.
@@ -87,6 +91,8 @@ impl RunRecord {
             end_ordered: None,
             stop_ordered_at: None,
             destroy_ordered_at: None,
+            destroy_outcome: None,
+            accepted_at: None,
             ended: None,
             force: false,
             gap,
@@ -157,6 +163,12 @@ pub struct InstanceRef {
     /// The provider's own id.
     pub id: String,
     pub rented_at: DateTime<Utc>,
+    /// When the provider's list first showed it: from then on, not being there means that it is gone.
+    pub listed_at: Option<DateTime<Utc>>,
+    /// When it was seen running first, after its creation or its newest restart.
+    pub came_up_at: Option<DateTime<Utc>>,
+    /// Since when it is being restarted.
+    pub waking_since: Option<DateTime<Utc>>,
     /// When it came up, by the provider's clock: another time later means that it was restarted.
     pub running_since: Option<DateTime<Utc>>,
     /// Which of the run's offers it is.

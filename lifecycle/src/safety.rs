@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::action::{Action, Step, Target};
 use crate::decide::{Cap, cap_reached, grace_until, work_of};
-use crate::observation::{InstanceView, Observation, TrainingState};
+use crate::observation::{InstanceView, Observation};
 use crate::plan::{AttentionKind, Plan, VerdictKind};
 use crate::run::{Intent, Phase, RunRecord};
 
@@ -228,11 +228,12 @@ fn ending(
     let mut faults = Vec::new();
     let work = work_of(run, seen);
     if !work.is_safe() {
-        let may = match (destroys, cap) {
-            (_, Some(Cap::MaxCost)) => true,
-            (true, Some(Cap::MaxHours)) => run.rate_card().is_none_or(|card| !card.stop.exists()),
-            (true, None) => forced || (run.intent == Intent::Destroy && grace_over),
-            (false, _) => grace_over || cap.is_some(),
+        let stop_exists = run.rate_card().is_some_and(|card| card.stop.exists());
+        let may = match cap {
+            Some(Cap::MaxCost) => true,
+            Some(Cap::MaxHours) if !destroys || !stop_exists => true,
+            _ if destroys => forced || (run.intent == Intent::Destroy && grace_over),
+            _ => grace_over,
         };
         if !may {
             faults.push(PlanFault::Unverified {
@@ -262,20 +263,24 @@ fn ending(
 fn may_train(run: &RunRecord, seen: &Observation) -> bool {
     let on = !matches!(seen.instance.value(), Some(InstanceView::Stopped { .. }));
     let alive = match seen.training.value() {
-        Some(view) => !view.state.is_over() && view.state != TrainingState::NotLaunched,
+        Some(view) => view.state.is_alive(),
         None => run.ended.is_none(),
     };
     on && alive && run.phase == Phase::Launched
 }
 
 fn launching(seen: &Observation, action: &Action) -> Option<PlanFault> {
-    let Action::Launch { attempt, .. } = action else {
+    let Action::Launch {
+        attempt, target, ..
+    } = action
+    else {
         return None;
     };
+    // On a box that this very plan rents nothing runs yet.
+    target.instance.as_ref()?;
     let view = seen.training.value()?;
-    let alive = matches!(
-        view.state,
-        TrainingState::Starting | TrainingState::Running | TrainingState::Stalled
-    );
-    (alive && view.attempt != Some(*attempt)).then_some(PlanFault::SecondTraining)
+    (view.state.is_alive() && view.attempt != Some(*attempt)).then_some(PlanFault::SecondTraining)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::{intervals, seen};
-use crate::action::{Action, Step};
+use crate::action::{Action, Step, Target};
 use crate::observation::{CheckpointView, TrainingView};
 use crate::run::{Account, Ended, InstanceRef, Outcome, Phase, RunRecord, StepFailure, TriedOffer};
 
@@ -61,20 +61,11 @@ pub fn begin(run: &mut RunRecord, action: &Action, now: DateTime<Utc>) {
             run.stop_ordered_at.get_or_insert(now);
         }
         Action::DestroyInstance { target, outcome } => {
-            let spare = run
-                .instance
-                .as_ref()
-                .is_some_and(|known| Some(&known.id) != target.instance.as_ref());
-            if spare {
+            if is_spare(run, target) {
                 return;
             }
             run.destroy_ordered_at.get_or_insert(now);
-            if let (None, Some(outcome)) = (&run.ended, outcome) {
-                run.ended = Some(Ended {
-                    outcome: *outcome,
-                    at: now,
-                });
-            }
+            run.destroy_outcome = *outcome;
         }
         _ => {}
     }
@@ -148,7 +139,11 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
         Action::StartInstance { .. } => {
             // Its memory is gone, perhaps more: every step of the set-up looks again.
             run.phase = run.phase.min(Phase::Rented);
+            run.ready_at = None;
             run.stop_ordered_at = None;
+            if let Some(instance) = &mut run.instance {
+                (instance.came_up_at, instance.waking_since) = (None, Some(now));
+            }
             count_relaunch(run);
         }
         Action::Close { outcome } => {
@@ -159,12 +154,19 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
             });
         }
         // A reply proves nothing about these; what is seen next does.
-        Action::Restore { .. }
-        | Action::PushNow { .. }
-        | Action::EndTraining { .. }
-        | Action::StopInstance { .. }
-        | Action::DestroyInstance { .. } => {}
+        Action::StopInstance { target } | Action::DestroyInstance { target, .. } => {
+            if !is_spare(run, target) {
+                run.accepted_at = Some(now);
+            }
+        }
+        Action::Restore { .. } | Action::PushNow { .. } | Action::EndTraining { .. } => {}
     }
+}
+
+/// Another box than the ledger's, that only goes.
+fn is_spare(run: &RunRecord, target: &Target) -> bool {
+    let known = run.instance.as_ref().map(|instance| &instance.id);
+    known.is_some() && known != target.instance.as_ref()
 }
 
 fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
@@ -206,11 +208,15 @@ fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
     run.instance = Some(InstanceRef {
         id: id.to_owned(),
         rented_at,
+        listed_at: None,
+        came_up_at: None,
+        waking_since: None,
         running_since: None,
         offer,
     });
     run.lost_at = None;
-    run.destroy_ordered_at = None;
+    (run.destroy_ordered_at, run.destroy_outcome) = (None, None);
+    run.accepted_at = None;
     run.phase = run.phase.max(Phase::Rented);
 }
 

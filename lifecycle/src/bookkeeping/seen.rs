@@ -9,6 +9,7 @@ use crate::observation::{
     CheckpointView, InstanceView, Observation, Sighting, TrainingState, TrainingView,
 };
 use crate::run::{Dated, Ended, Outcome, Phase, RunRecord, TriedOffer};
+use crate::time::{later, seconds};
 
 /// Takes one look into the record.
 pub fn absorb(run: &mut RunRecord, seen: &Observation) {
@@ -51,27 +52,85 @@ pub(super) fn absorb_box(
 fn instance(run: &mut RunRecord, view: &InstanceView, at: DateTime<Utc>) {
     let known = run.instance.as_ref().map(|instance| instance.id.clone());
     let same = |id: &String| known.as_ref() == Some(id);
+    if let Some(instance) = run
+        .instance
+        .as_mut()
+        .filter(|instance| lists(view, &instance.id))
+    {
+        instance.listed_at.get_or_insert(at);
+    }
     match view {
-        InstanceView::Absent if known.is_some() => gone(run, at),
+        InstanceView::Destroying { id, .. } if same(id) => run.accepted_at = None,
+        InstanceView::Absent if proves_gone(run, at) => gone(run, at),
+        InstanceView::Absent if known.is_none() && run.destroy_ordered_at.is_some() => {
+            gone(run, at)
+        }
         InstanceView::Running { id, since, .. } if same(id) => {
             if was_stopped(run) || restarted(run, *since) {
                 run.phase = run.phase.min(Phase::Rented);
+                run.ready_at = None;
             }
-            if let (Some(instance), Some(since)) = (&mut run.instance, since) {
-                instance.running_since = Some(*since);
-            }
+            came_up(run, *since, at);
+            run.accepted_at = None;
             enter(run, BilledState::Running, *since, at);
         }
-        // Billed as before: neither a start nor a broken host is free until the provider says so.
-        InstanceView::Creating { id, since } | InstanceView::Broken { id, since, .. }
-            if same(id) =>
-        {
+        InstanceView::Creating { id, since } if same(id) => {
+            wakes(run, since.unwrap_or(at));
+            enter(run, BilledState::Running, *since, at);
+        }
+        // A broken host isn't free until the provider says so.
+        InstanceView::Broken { id, since, .. } if same(id) => {
             enter(run, BilledState::Running, *since, at);
         }
         InstanceView::Stopped { id, since } if same(id) => {
-            enter(run, BilledState::Stopped, *since, at);
+            let since = since.or(run.accepted_at.take());
+            enter(run, BilledState::Stopped, since, at);
         }
         _ => {}
+    }
+}
+
+fn lists(view: &InstanceView, id: &str) -> bool {
+    match view {
+        InstanceView::Several { ids } => ids.iter().any(|listed| listed == id),
+        view => view.id() == Some(id),
+    }
+}
+
+/// A new box may be missing from the list for a while.
+fn proves_gone(run: &RunRecord, at: DateTime<Utc>) -> bool {
+    run.instance.as_ref().is_some_and(|instance| {
+        let settled = later(
+            instance.rented_at,
+            seconds(run.spec.timing.list_lag_seconds),
+        );
+        instance.listed_at.is_some() || at >= settled
+    })
+}
+
+/// A box that was up and comes up again: what ran on it is gone.
+fn wakes(run: &mut RunRecord, since: DateTime<Utc>) {
+    let Some(instance) = &mut run.instance else {
+        return;
+    };
+    if instance.came_up_at.take().is_none() && run.phase < Phase::Launched {
+        return;
+    }
+    instance.waking_since.get_or_insert(since);
+    run.phase = run.phase.min(Phase::Rented);
+    run.ready_at = None;
+}
+
+fn came_up(run: &mut RunRecord, since: Option<DateTime<Utc>>, at: DateTime<Utc>) {
+    let Some(instance) = &mut run.instance else {
+        return;
+    };
+    instance.running_since = since.or(instance.running_since);
+    instance.waking_since = None;
+    if instance.came_up_at.is_none() {
+        instance.came_up_at = Some(at);
+        // Before that, a step could only find nobody there.
+        run.failures.retain(|failure| !failure.temporary);
     }
 }
 
@@ -82,11 +141,15 @@ fn enter(run: &mut RunRecord, state: BilledState, since: Option<DateTime<Utc>>, 
 }
 
 fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
+    let until = run.accepted_at.take().unwrap_or(at).min(at);
     if let Some(account) = run.accounts.last_mut() {
-        intervals::close(&mut account.intervals, at);
+        intervals::close(&mut account.intervals, until);
     }
     let offer = run.instance.take().and_then(|instance| instance.offer);
     let given_back = run.destroy_ordered_at.take().is_some();
+    if let (Some(outcome), None) = (run.destroy_outcome.take(), &run.ended) {
+        run.ended = Some(Ended { outcome, at });
+    }
     if run.launches == 0 && run.ended.is_none() {
         let failure = run.failures.iter().max_by_key(|failure| failure.last_at);
         let why = match failure {
@@ -108,10 +171,7 @@ fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
 
 fn training(run: &mut RunRecord, view: &TrainingView, at: DateTime<Utc>) {
     let attempt = view.attempt.unwrap_or(run.launches);
-    let alive = matches!(
-        view.state,
-        TrainingState::Starting | TrainingState::Running | TrainingState::Stalled
-    );
+    let alive = view.state.is_alive();
     // A crash between the launch and its record: what runs on the box is the truth.
     let unrecorded = attempt > run.launches && view.state != TrainingState::NotLaunched;
     if unrecorded || (alive && attempt == run.launches && run.launches > 0) {
@@ -134,10 +194,8 @@ fn training(run: &mut RunRecord, view: &TrainingView, at: DateTime<Utc>) {
         TrainingState::Killed => Outcome::Killed,
         TrainingState::Stalled => Outcome::Stalled,
         TrainingState::Starting | TrainingState::Running => {
-            // It went on after all; unless the box is on its way out, then its end is only a matter of time.
-            if run.destroy_ordered_at.is_none() {
-                run.ended = None;
-            }
+            // It went on after all.
+            run.ended = None;
             return;
         }
         TrainingState::NotLaunched => return,

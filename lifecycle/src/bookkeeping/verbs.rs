@@ -11,13 +11,14 @@ pub fn ask_start(run: &mut RunRecord, now: DateTime<Utc>) {
     run.start_asked = over || run.intent != Intent::Run;
     run.intent = Intent::Run;
     run.asked_at = now;
-    run.ready_at = None;
+    // A lease begins anew.
+    run.ready_at = run.ready_at.map(|_| now);
     run.force = false;
     run.relaunches = 0;
     run.failures.clear();
     run.tried.clear();
     run.stop_ordered_at = None;
-    run.destroy_ordered_at = None;
+    (run.destroy_ordered_at, run.destroy_outcome) = (None, None);
     if run.ended.take().is_some() || run.end_ordered.take().is_some() {
         // The training that ended is not the one wanted now.
         run.phase = run.phase.min(Phase::Rented);

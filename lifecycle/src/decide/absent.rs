@@ -8,11 +8,12 @@ use crate::run::{Intent, Outcome};
 
 pub(super) fn decide(case: &Case<'_>) -> Plan {
     let run = case.run;
-    if let Some(sent) = run.rent_pending_since {
+    let created = run.instance.as_ref().map(|instance| instance.rented_at);
+    if let Some(sent) = run.rent_pending_since.or(created) {
         // A box that was just created may not be listed yet: a second one must not be.
         let settled = later(sent, seconds(run.spec.timing.list_lag_seconds));
         if case.now < settled {
-            let why = "a create call was sent and its reply got lost; new boxes may be listed late";
+            let why = "a box was just created: it may be missing from the list for a while";
             return case
                 .draft(VerdictKind::Wait, why)
                 .wait("provider's list", Some(settled), why)

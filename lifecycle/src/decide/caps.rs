@@ -8,7 +8,7 @@ use super::case::{Case, later};
 use super::explain;
 use super::work::work_of;
 use crate::action::Action;
-use crate::observation::TrainingState;
+use crate::observation::{InstanceView, TrainingState};
 use crate::plan::{AttentionKind, Plan, VerdictKind, Wait};
 use crate::run::{Outcome, RunRecord};
 
@@ -20,6 +20,8 @@ pub(super) fn enforce(case: &Case<'_>, id: &str) -> Option<Plan> {
     if cap == Cap::MaxHours && stopped {
         return None;
     }
+    let view = case.seen.instance.value();
+    let seen_stopped = matches!(view, Some(InstanceView::Stopped { .. }));
     let work = work_of(case.run, case.seen);
     let target = case.target(id);
     // Its last checkpoint may be newer than what is known now.
@@ -32,7 +34,7 @@ pub(super) fn enforce(case: &Case<'_>, id: &str) -> Option<Plan> {
     };
     let why = explain::cap(case, cap);
     let mut draft = case.draft(kind, why.clone());
-    if may_train(case) && !stopped {
+    if may_train(case) && !seen_stopped {
         let (target, why) = (target.clone(), why.clone());
         draft = draft.action(Action::EndTraining {
             target,
@@ -40,7 +42,7 @@ pub(super) fn enforce(case: &Case<'_>, id: &str) -> Option<Plan> {
             outcome: Outcome::Capped,
         });
     }
-    if !work.is_safe() && !stopped {
+    if !work.is_safe() && !seen_stopped {
         draft = draft.action(Action::PushNow {
             target: target.clone(),
         });

@@ -8,6 +8,7 @@ use crate::action::{Step, Target};
 use crate::observation::Observation;
 use crate::plan::VerdictKind;
 use crate::run::{RunRecord, StepFailure};
+pub(super) use crate::time::{later, seconds};
 
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
@@ -79,19 +80,6 @@ impl<'a> Case<'a> {
     pub(super) fn may_relaunch(&self) -> bool {
         self.run.start_asked || self.run.relaunches < self.run.spec.stop.max_relaunches
     }
-}
-
-/// Saturates instead of leaving the calendar.
-pub(super) fn later(at: DateTime<Utc>, by: TimeDelta) -> DateTime<Utc> {
-    at.checked_add_signed(by)
-        .unwrap_or(DateTime::<Utc>::MAX_UTC)
-}
-
-pub(super) fn seconds(count: u64) -> TimeDelta {
-    i64::try_from(count)
-        .ok()
-        .and_then(TimeDelta::try_seconds)
-        .unwrap_or(TimeDelta::MAX)
 }
 
 /// When a failed step is tried again; `None` when it is given up.

@@ -90,6 +90,9 @@ pub(super) fn decide(case: &Case<'_>, id: &str) -> Plan {
             .action(Action::Adopt { target })
             .plan();
     }
+    if let Some(plan) = beside_another(case, &target, adopted) {
+        return plan;
+    }
     let fresh = !adopted;
     let steps = remaining(case, &target, fresh);
     let failed = steps.iter().find_map(|step| case.failure(step.step()));
@@ -115,6 +118,35 @@ pub(super) fn decide(case: &Case<'_>, id: &str) -> Plan {
     case.draft(VerdictKind::SetUp, explain::set_up(case, &steps))
         .actions(adopt)
         .actions(steps)
+        .plan()
+}
+
+/// A training lives there that isn't the one to be launched: it is not joined by a second one.
+fn beside_another(case: &Case<'_>, target: &Target, adopted: bool) -> Option<Plan> {
+    let view = case.seen.training.value()?;
+    let next = view.attempt == Some(case.run.launches + 1);
+    if !view.state.is_alive() || next || case.run.spec.launch.is_none() {
+        return None;
+    }
+    let target = target.clone();
+    if !adopted {
+        let why = "a training runs on the box with our label: the ledger takes it in first";
+        let draft = case.draft(VerdictKind::SetUp, why);
+        return Some(draft.action(Action::Adopt { target }).plan());
+    }
+    Some(end_earlier(case, target))
+}
+
+/// Ends what an earlier launch left running.
+pub(super) fn end_earlier(case: &Case<'_>, target: Target) -> Plan {
+    let why = "an earlier training still runs on this box".to_owned();
+    let outcome = Outcome::Stopped;
+    case.draft(VerdictKind::End, why.clone())
+        .action(Action::EndTraining {
+            target,
+            why,
+            outcome,
+        })
         .plan()
 }
 

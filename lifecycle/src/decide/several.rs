@@ -18,6 +18,13 @@ pub(super) fn decide(case: &Case<'_>, ids: &[String]) -> Plan {
         return unclear(case, &ids.join(", "));
     };
     let spares: Vec<&String> = ids.iter().filter(|id| *id != kept).collect();
+    if spares
+        .iter()
+        .any(|id| run.launched_on.as_ref() == Some(*id))
+    {
+        // One that was thought to be gone has come back, with what was trained on it.
+        return unclear(case, &ids.join(", "));
+    }
     let reason = format!(
         "{} boxes carry the label {}: {kept} is kept, the others hold no work",
         ids.len(),

@@ -17,7 +17,6 @@ use super::case::Case;
 use super::explain;
 use super::work::{Work, grace_until, work_of};
 use crate::action::Action;
-use crate::observation::TrainingState;
 use crate::plan::{AttentionKind, Plan, VerdictKind};
 use crate::run::{Gap, Intent, Outcome, TeardownPolicy};
 
@@ -129,8 +128,19 @@ pub(super) fn unverified(case: &Case<'_>, id: &str, why: &str) -> Plan {
     let push = Action::PushNow {
         target: target.clone(),
     };
-    let until = grace_until(case.run);
-    if let Some(until) = until.filter(|until| case.now < *until) {
+    let Some(until) = grace_until(case.run) else {
+        let reason = format!(
+            "{why}; {}: pushed again; {}",
+            work.text(),
+            explain::burns(case)
+        );
+        return case
+            .draft(VerdictKind::Push, reason)
+            .action(push)
+            .attention(AttentionKind::Unverified, work.text(), rescue_remedy())
+            .plan();
+    };
+    if case.now < until {
         let reason = format!(
             "{why}; {}: pushed again, grace until {}",
             work.text(),
@@ -275,7 +285,7 @@ pub(super) fn end_box(
 /// A training may be alive on the box, as far as anybody knows.
 fn may_train(case: &Case<'_>) -> bool {
     match case.seen.training.value() {
-        Some(view) => !view.state.is_over() && view.state != TrainingState::NotLaunched,
+        Some(view) => view.state.is_alive(),
         None => case.run.launches > 0 && case.run.ended.is_none(),
     }
 }

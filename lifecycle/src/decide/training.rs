@@ -19,11 +19,11 @@ pub(super) fn decide(case: &Case<'_>, id: &str) -> Plan {
         Sighting::Seen { value, .. } => value,
         Sighting::Unknown { why, since } => return unseen(case, why, *since),
     };
-    if view
-        .attempt
-        .is_some_and(|attempt| attempt < case.run.launches)
-    {
-        return never_came_up(case, id);
+    if is_earlier(case, view) {
+        return match view.state.is_alive() {
+            true => set_up::end_earlier(case, case.target(id)),
+            false => never_came_up(case, id),
+        };
     }
     match view.state {
         TrainingState::NotLaunched => never_came_up(case, id),
@@ -39,6 +39,9 @@ pub(super) fn decide(case: &Case<'_>, id: &str) -> Plan {
 /// not acted upon before the grace period is over: unknown is not idle.
 pub(super) fn over(case: &Case<'_>, id: &str) -> Plan {
     match &case.seen.training {
+        Sighting::Seen { value, .. } if value.state.is_alive() && is_earlier(case, value) => {
+            set_up::end_earlier(case, case.target(id))
+        }
         Sighting::Seen { value, .. } if value.state == TrainingState::Stalled => {
             stalled(case, id, value)
         }
@@ -53,6 +56,12 @@ pub(super) fn over(case: &Case<'_>, id: &str) -> Plan {
             unseen(case, why, *since)
         }
     }
+}
+
+/// Of a launch before the newest.
+fn is_earlier(case: &Case<'_>, view: &TrainingView) -> bool {
+    view.attempt
+        .is_some_and(|attempt| attempt < case.run.launches)
 }
 
 fn goes_on(case: &Case<'_>, id: &str, view: &TrainingView) -> Plan {

@@ -3,13 +3,13 @@
 use chrono::{DateTime, Utc};
 
 use super::case::{Case, later, seconds};
-use super::teardown::{end_box, rest, unverified};
+use super::teardown::{end_box, unverified};
 use super::work::work_of;
-use super::{caps, explain};
+use super::{caps, explain, teardown, training};
 use crate::action::Action;
 use crate::observation::InstanceView;
-use crate::plan::{AttentionKind, Plan, VerdictKind};
-use crate::run::{Intent, Outcome};
+use crate::plan::{Attention, AttentionKind, Plan, VerdictKind};
+use crate::run::{Intent, Outcome, Phase};
 
 pub(super) fn decide(case: &Case<'_>, id: &str, view: &InstanceView) -> Plan {
     if let InstanceView::Destroying { .. } = view {
@@ -27,6 +27,13 @@ pub(super) fn decide(case: &Case<'_>, id: &str, view: &InstanceView) -> Plan {
 
 fn creating(case: &Case<'_>, id: &str, since: Option<DateTime<Utc>>) -> Plan {
     let run = case.run;
+    if run.phase >= Phase::Launched {
+        // What is heard from the box itself is nearer than what its provider says of it.
+        return match run.intent {
+            Intent::Run => training::decide(case, id),
+            Intent::Stop | Intent::Destroy => teardown::wished(case, id),
+        };
+    }
     let work = work_of(run, case.seen);
     let outcome = if run.launches == 0 {
         Outcome::NeverStarted
@@ -38,6 +45,7 @@ fn creating(case: &Case<'_>, id: &str, since: Option<DateTime<Utc>>) -> Plan {
     }
     let known = run.instance.as_ref().filter(|instance| instance.id == id);
     let from = since
+        .or(known.and_then(|instance| instance.waking_since))
         .or(known.map(|instance| instance.rented_at))
         .or(run.rent_pending_since)
         .unwrap_or(case.now);
@@ -60,12 +68,27 @@ fn creating(case: &Case<'_>, id: &str, since: Option<DateTime<Utc>>) -> Plan {
     give_back(case, id, &why)
 }
 
+/// The provider's word is not the training's: while that goes on, or nobody knows, nothing is ended.
 fn broken(case: &Case<'_>, id: &str, why: &str) -> Plan {
+    let run = case.run;
     let why = format!("the provider says the box is broken: {why}");
-    if case.run.ended.is_some() && case.run.intent == Intent::Run {
-        return rest(case, id);
+    if run.intent != Intent::Run {
+        return teardown::wished(case, id);
     }
-    give_back(case, id, &why)
+    if run.phase < Phase::Launched && run.ended.is_none() {
+        return give_back(case, id, &why);
+    }
+    let mut plan = if run.ended.is_some() {
+        training::over(case, id)
+    } else {
+        training::decide(case, id)
+    };
+    plan.attention.push(Attention {
+        kind: AttentionKind::Boxes,
+        message: why,
+        remedy: "`gpurun logs` shows whether it still answers".to_owned(),
+    });
+    plan
 }
 
 /// Nothing more is to be had of this box.

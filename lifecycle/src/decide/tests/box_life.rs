@@ -173,6 +173,7 @@ fn r13_a_device_that_fails_its_proof_is_given_back_and_the_run_ends_with_the_las
 #[test]
 fn a_step_that_fails_for_a_while_is_tried_again_later_each_time() {
     let mut run = rented();
+    look(&mut run, &observation(0.1, running()));
     fail(&mut run, Step::Install, true, 0.1);
     let plan = look(&mut run, &observation(0.1, running()));
     assert_eq!(

@@ -128,3 +128,32 @@ mod tests {
         assert_eq!(nearest("zzz", ["batch", "epochs"]), None);
     }
 }
+
+/// Tables in `docs/` that are made from tables in code.
+#[cfg(test)]
+pub(crate) mod reference {
+    const BEGIN: &str = "<!-- generated -->\n";
+    const END: &str = "<!-- end of generated -->";
+
+    /// Fails when the generated part of `docs/NAME` isn't `table`; writes it where
+    /// `GPURUN_UPDATE_DOCS` is set.
+    pub(crate) fn check(name: &str, table: &str) {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("docs")
+            .join(name);
+        let text = std::fs::read_to_string(&path).expect("the page is there");
+        let (head, rest) = text
+            .split_once(BEGIN)
+            .expect("the page has a generated part");
+        let (_, tail) = rest.split_once(END).expect("which ends");
+        let current = format!("{head}{BEGIN}{table}{END}{tail}");
+        if std::env::var_os("GPURUN_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, current).expect("docs/ is writable");
+            return;
+        }
+        assert!(
+            text == current,
+            "docs/{name} is out of date: run GPURUN_UPDATE_DOCS=1 cargo test --package gpurun --lib reference"
+        );
+    }
+}

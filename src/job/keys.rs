@@ -108,7 +108,7 @@ pub(crate) const KEYS: [KeyInfo; 25] = [
     row(Key::Name, ("", "name"), "name", Text, "NAME", "Name of the run: letters, digits, '.', '_' and '-' [default: the data set's name]"),
     row(Key::Provider, ("box", "provider"), "provider", Text, "PROVIDER", "Where to rent [default: local for 'cpu', else every cloud that has a key]"),
     row(Key::Gpu, ("box", "gpu"), "gpu", Text, "GPU", "GPU model and count, such as 4090x8 or h100, or cpu"),
-    row(Key::Disk, ("box", "disk"), "disk", Quantity, "GB", "Disk to allocate; it is billed as long as the box exists [default: data + checkpoints + 30 %]"),
+    row(Key::Disk, ("box", "disk"), "disk", Quantity, "GB", "Disk to allocate; it is billed as long as the box exists [default: what the job needs and 30 %]"),
     row(Key::Image, ("box", "image"), "image", Text, "IMAGE", "Container image to boot the box with [default: the provider's]"),
     row(Key::MaxPrice, ("box", "max_price"), "max-price", Quantity, "DOLLARS", "Rent nothing above this price per hour"),
     row(Key::Source, ("data", "source"), "data", Text, "PATH", "Data set in YOLO layout: a directory with a data.yaml, or a .tar of one"),

@@ -12,4 +12,4 @@ mod table;
 pub(crate) use credentials::{CLOUDS, Cloud, Credential, KeyPlace};
 pub(crate) use environment::Environment;
 pub(crate) use resolved::Settings;
-pub(crate) use table::Source;
+pub(crate) use table::{SETTINGS, Source};

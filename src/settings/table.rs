@@ -97,6 +97,24 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
+    fn the_reference_is_current() {
+        let mut rows =
+            String::from("| setting | variable | default | meaning |\n|---|---|---|---|\n");
+        for info in &SETTINGS {
+            let default = if info.default.is_empty() {
+                "none"
+            } else {
+                info.default
+            };
+            let (path, variable, help) = (info.path, info.variable, info.help);
+            rows.push_str(&format!(
+                "| `{path}` | `{variable}` | {default} | {help} |\n"
+            ));
+        }
+        crate::document::reference::check("configuration.md", &rows);
+    }
+
+    #[test]
     fn every_setting_has_one_row_one_place_and_one_variable() {
         let paths: BTreeSet<_> = SETTINGS.iter().map(|info| info.path).collect();
         let variables: BTreeSet<_> = SETTINGS.iter().map(|info| info.variable).collect();

@@ -12,6 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+mod archives;
+mod descriptions;
+mod interrupted;
+
 /// A folder with a data set in `set/` and a home for a box in `home/`.
 struct Ground(tempfile::TempDir);
 
@@ -129,43 +133,6 @@ fn a_tar_arrives_like_its_directory_packed_flat_or_one_level_down() {
 }
 
 #[test]
-fn a_copy_that_was_killed_goes_on_and_keeps_nothing_foreign() {
-    let ground = Ground::new();
-    let order = ground.order(&ground.set());
-    receive(&order, &mut |_| {}).expect("room for it");
-    // As a kill leaves it: the partial folder under its own name, one file missing, one half written.
-    let partial = ground.home().join("data/.set.partial");
-    fs::rename(ground.dest(), &partial).expect("moved");
-    let images: Vec<_> = content(&partial)
-        .into_iter()
-        .map(|(path, _)| path)
-        .collect();
-    fs::remove_file(partial.join(&images[1])).expect("removed");
-    let half = partial.join(images[2].with_file_name(".part-x"));
-    fs::write(&half, "ha").expect("written");
-    let kept = fs::metadata(partial.join(&images[3]))
-        .expect("there")
-        .modified()
-        .expect("a time");
-    receive(&order, &mut |_| {}).expect("it goes on");
-    assert_eq!(content(&ground.dest()), content(&ground.set()));
-    let now = fs::metadata(ground.dest().join(&images[3]))
-        .expect("there")
-        .modified()
-        .expect("a time");
-    assert_eq!(kept, now, "a complete file was written again");
-
-    // Right size, wrong content, as after a description was rewritten in place.
-    fs::rename(ground.dest(), &partial).expect("moved");
-    let path = partial.join(&images[1]);
-    let wrong = vec![7; fs::read(&path).expect("readable").len()];
-    fs::write(&path, wrong).expect("written");
-    receive(&order, &mut |_| {}).expect("it begins again");
-    assert_eq!(content(&ground.dest()), content(&ground.set()));
-    ground.assert_tidy();
-}
-
-#[test]
 fn another_data_set_replaces_the_one_that_is_there() {
     let ground = Ground::new();
     ground.put(&ground.set()).expect("room for it");
@@ -220,90 +187,6 @@ fn links_are_followed_and_broken_ones_named() {
 }
 
 #[test]
-fn a_path_key_is_written_out_of_the_copy_only() {
-    let ground = Ground::new();
-    let original = format!(
-        "path: .\ntrain: images/train\nval: [{}/images/val]\nnames: {{0: 'a: b', 1: \"c\", 2: d}}\n",
-        ground.set().display()
-    );
-    ground.describe(&original);
-    ground.put(&ground.set()).expect("it can travel");
-    assert_eq!(
-        fs::read_to_string(ground.set().join("data.yaml")).expect("there"),
-        original
-    );
-    let text = fs::read_to_string(ground.dest().join("data.yaml")).expect("there");
-    assert!(!text.contains("path:"), "{text}");
-    let before = DataConfig::load(&ground.set()).expect("the original");
-    let after = DataConfig::load(&ground.dest()).expect("the copy");
-    assert_eq!(after.names, before.names);
-    for split in [Split::Train, Split::Val] {
-        let names = |config: &DataConfig| -> Vec<_> {
-            let samples = config.samples(split).expect("the images are there");
-            samples
-                .iter()
-                .map(|sample| sample.image.file_name().map(ToOwned::to_owned))
-                .collect()
-        };
-        assert!(!names(&after).is_empty());
-        assert_eq!(names(&after), names(&before));
-    }
-    assert_eq!(after.root, ground.dest());
-}
-
-#[test]
-fn a_description_that_lies_elsewhere_comes_along() {
-    let ground = Ground::new();
-    let config = ground.0.path().join("configs/cells.yaml");
-    fs::create_dir(config.parent().expect("a parent")).expect("made");
-    let text = "path: ../set\ntrain: images/train\nval: images/val\nnames: [a, b, c]\n";
-    fs::write(&config, text).expect("written");
-    let packed = pack(&config).expect("it can travel");
-    assert_eq!(packed.config, "gpurun-data.yaml");
-    ground.put(&config).expect("room for it");
-    let copy = DataConfig::load(&ground.dest().join(packed.config)).expect("the copy");
-    assert_eq!(
-        copy.samples(Split::Val)
-            .expect("the images are there")
-            .len(),
-        2
-    );
-}
-
-#[test]
-fn what_leads_out_of_the_data_set_is_refused_with_its_place() {
-    let ground = Ground::new();
-    for (yaml, expected) in [
-        (
-            "train: ../other\nval: images/val\nnames: [a]\n",
-            "'train' leads to",
-        ),
-        (
-            "train: /abs/images\nval: images/val\nnames: [a]\n",
-            "'train' leads to /abs/images",
-        ),
-        (
-            "train: images/train\nval: list.txt\nnames: [a]\n",
-            "list.txt:3: /abs/x.jpg",
-        ),
-        (
-            "train: images/train\nval: up.txt\nnames: [a]\n",
-            "up.txt:1: ../x.jpg",
-        ),
-    ] {
-        ground.describe(yaml);
-        fs::write(
-            ground.set().join("list.txt"),
-            "images/a.jpg\n# /abs/no.jpg\n/abs/x.jpg\n",
-        )
-        .expect("written");
-        fs::write(ground.set().join("up.txt"), "../x.jpg\n").expect("written");
-        let error = pack(&ground.set()).expect_err(yaml);
-        assert!(error.message.contains(expected), "{error}");
-    }
-}
-
-#[test]
 fn the_examination_finds_what_is_wrong_and_names_the_file() {
     let ground = Ground::new();
     let scratch = ground.0.path().join("scratch");
@@ -351,92 +234,6 @@ fn the_examination_finds_what_is_wrong_and_names_the_file() {
     fs::remove_file(ground.set().join("data.yaml")).expect("removed");
     let none = examine(&ground.set(), &scratch, CheckOptions::default()).expect("a folder");
     assert!(none.has_errors());
-}
-
-fn entry(tar: &mut tar::Builder<Vec<u8>>, kind: tar::EntryType, name: &[u8], link: Option<&str>) {
-    let mut header = tar::Header::new_gnu();
-    header.set_entry_type(kind);
-    header.set_size(0);
-    header.set_mode(0o644);
-    // Past the library's own refusal of such names.
-    header.as_old_mut().name[..name.len()].copy_from_slice(name);
-    if let Some(link) = link {
-        header.set_link_name_literal(link).expect("short enough");
-    }
-    header.set_cksum();
-    tar.append(&header, std::io::empty()).expect("appended");
-}
-
-#[test]
-fn a_hostile_tar_stays_inside_and_a_cut_one_is_noticed() {
-    use tar::EntryType;
-    let ground = Ground::new();
-    let path = ground.0.path().join("bad.tar");
-    let cases: [(EntryType, &[u8], Option<&str>, &str); 6] = [
-        (EntryType::Regular, b"../escaped", None, "leads out"),
-        (EntryType::Regular, b"/tmp/escaped", None, "leads out"),
-        (EntryType::Regular, b"a/../../escaped", None, "leads out"),
-        (
-            EntryType::Symlink,
-            b"link",
-            Some("/etc"),
-            "is a symbolic link",
-        ),
-        (
-            EntryType::Link,
-            b"link",
-            Some("../../etc/passwd"),
-            "leads out",
-        ),
-        (
-            EntryType::Fifo,
-            b"pipe",
-            None,
-            "neither a file nor a folder",
-        ),
-    ];
-    for (kind, name, link, expected) in cases {
-        let mut tar = tar::Builder::new(Vec::new());
-        entry(&mut tar, kind, name, link);
-        fs::write(&path, tar.into_inner().expect("closed")).expect("written");
-        let error = ground.put(&path).expect_err(expected);
-        assert!(error.message.contains(expected), "{error}");
-        assert!(
-            !ground.home().join("escaped").exists() && !ground.home().join("data/escaped").exists()
-        );
-        assert!(!ground.dest().exists());
-    }
-    let whole = fs::read(ground.tar(".")).expect("readable");
-    for cut in [whole.len() - 1024, whole.len() / 2, 700, 0] {
-        fs::write(&path, &whole[..cut]).expect("written");
-        let error = pack(&path).expect_err("it is cut");
-        assert!(error.message.contains("its end mark is missing"), "{error}");
-    }
-}
-
-#[test]
-fn a_hard_link_in_a_tar_becomes_a_file() {
-    let ground = Ground::new();
-    let path = ground.0.path().join("linked.tar");
-    let mut tar = tar::Builder::new(Vec::new());
-    let mut header = tar::Header::new_gnu();
-    header.set_size(3);
-    header.set_mode(0o644);
-    tar.append_data(&mut header, "a.txt", &b"abc"[..])
-        .expect("appended");
-    entry(&mut tar, tar::EntryType::Link, b"b.txt", Some("a.txt"));
-    fs::write(&path, tar.into_inner().expect("closed")).expect("written");
-    ground.put(&path).expect("well-formed");
-    assert_eq!(
-        fs::read(ground.dest().join("b.txt")).expect("there"),
-        b"abc"
-    );
-    assert_eq!(
-        fs::metadata(ground.dest().join("b.txt"))
-            .expect("there")
-            .nlink(),
-        1
-    );
 }
 
 #[test]

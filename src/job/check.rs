@@ -2,6 +2,7 @@
 
 use super::{keys::Key, layer::Layer, spec::JobSpec};
 use crate::document::DocumentError;
+use gpurun_protocol::manifest;
 use std::path::{Component, Path, PathBuf};
 
 /// A typed job, with where each of its values was written.
@@ -16,7 +17,7 @@ impl Job {
     ///
     /// # Errors
     /// A data set that isn't there or isn't a directory or `.tar`; a checkpoint directory that
-    /// can't be written, lies inside a box, or already holds another run's weights.
+    /// can't be written, lies inside a box, or holds weights of somebody else.
     pub(crate) fn check(&self, boxes: &Path) -> Result<(), DocumentError> {
         if let Some(data) = &self.spec.data {
             self.check_data(data)?;
@@ -100,14 +101,15 @@ impl Job {
                 "name a directory of yours: --to DIRECTORY",
             ));
         }
+        // Folders of earlier runs say whose they are, and a new run then gets one of its own beside it.
         let folder = real.join(&self.spec.name);
-        if holds_weights(&folder) || holds_weights(&folder.join("weights")) {
+        if holds_weights(&folder) && !folder.join(manifest::FILE_NAME).exists() {
             return Err(error(
                 format!(
-                    "{} already holds the weights of another run",
+                    "{} holds weights that gpurun didn't put there",
                     folder.display()
                 ),
-                "another --name or --to keeps both; `gpurun start` goes on with a run that is there",
+                "another --name or --to keeps both",
             ));
         }
         Ok(())

@@ -204,8 +204,13 @@ fn only_ui_prints() {
             continue;
         }
         let text = read(&path);
+        // A test that can't run on this machine says so.
+        let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
         for lint in printers {
-            assert!(!text.contains(lint), "{name} lifts the lint {lint}");
+            assert!(
+                is_test || !text.contains(lint),
+                "{name} lifts the lint {lint}"
+            );
         }
         let writes = text.contains("io::stdout()") || text.contains("io::stderr()");
         // The agent's documents go to stdout on the box, where there is no person.

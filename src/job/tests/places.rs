@@ -89,11 +89,16 @@ fn paths_are_checked_before_anything_is_rented() {
         let shown = check(flags).expect_err(expected).replace("\n  │ ", "");
         assert!(shown.contains(expected), "no '{expected}' in {shown}");
     }
-    std::fs::create_dir_all(here.join("runs/set/weights")).expect("an earlier run");
-    std::fs::write(here.join("runs/set/weights/best.pt"), "weights").expect("written");
+    std::fs::create_dir_all(here.join("runs/set")).expect("a folder");
+    std::fs::write(here.join("runs/set/best.pt"), "weights").expect("written");
     let shown = check(&["--data", "set"]).expect_err("weights are there");
-    assert!(shown.contains("already holds the weights"), "{shown}");
+    assert!(
+        shown.contains("holds weights that gpurun didn't put there"),
+        "{shown}"
+    );
     check(&["--data", "set", "--name", "second"]).expect("another name has a folder of its own");
+    std::fs::write(here.join("runs/set/manifest.json"), "{}").expect("written");
+    check(&["--data", "set"]).expect("an earlier run's folder is left alone by the next one");
 }
 
 #[test]

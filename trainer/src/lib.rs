@@ -19,6 +19,7 @@ pub mod loss;
 pub mod model;
 pub mod optim;
 pub mod run_dir;
+pub mod signal;
 pub mod smoke;
 pub mod train;
 

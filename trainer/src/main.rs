@@ -1,15 +1,92 @@
 //! `gpurun-train`: trains YOLO9 on the machine it runs on.
 
-use std::process::ExitCode;
+mod cli;
+mod output;
 
-use gpurun_train::libtorch;
+use std::os::unix::process::CommandExt;
+use std::process::{Command as Process, ExitCode};
+
+use gpurun_train::run_dir::log;
+use gpurun_train::signal::Signals;
+use gpurun_train::smoke::{SmokeError, smoke};
+use gpurun_train::train::{Setup, TrainError, train, val};
+use gpurun_train::{config::Code, libtorch};
+
+use crate::cli::{Command, Invocation};
 
 fn main() -> ExitCode {
-    match libtorch::load() {
-        Ok(_) => ExitCode::SUCCESS,
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let json = cli::wants_json(&arguments);
+    match cli::parse(&arguments)
+        .map_err(TrainError::from)
+        .and_then(run)
+    {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("{error}");
-            ExitCode::FAILURE
+            output::error(json, &error);
+            ExitCode::from(error.exit_code())
         }
     }
+}
+
+fn run(invocation: Invocation) -> Result<(), TrainError> {
+    let Invocation { command, json } = invocation;
+    match command {
+        Command::Help(help) => output::text(&help),
+        Command::Version => {
+            output::text(&format!(
+                "gpurun-train {} (libtorch {})",
+                env!("CARGO_PKG_VERSION"),
+                libtorch::VERSION
+            ));
+        }
+        Command::Train { config, explicit } => {
+            let signals = begin()?;
+            let outcome = train(Setup::prepare(*config, &explicit)?, &signals)?;
+            output::result(json, &outcome, &outcome.to_string());
+        }
+        Command::Val(config) => {
+            let report = val(&config, &begin()?)?;
+            output::result(json, &report, &report.to_string());
+        }
+        Command::Smoke { device } => {
+            let report = smoke(&device).map_err(smoke_error)?;
+            output::result(json, &report, &report.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Log and signal handlers, in a process whose idle threads sleep.
+fn begin() -> Result<Signals, TrainError> {
+    let_idle_threads_sleep();
+    log::install();
+    log::shorten_panics();
+    Ok(Signals::install()?)
+}
+
+/// libtorch's OpenMP threads spin while they wait, which on a shared machine costs others and itself
+/// a multiple of its time. The OpenMP library reads its settings when it is loaded, before `main`, so
+/// the process begins once more with them set; its id stays.
+fn let_idle_threads_sleep() {
+    const SETTING: &str = "OMP_WAIT_POLICY";
+    if std::env::var_os(SETTING).is_some() {
+        return;
+    }
+    let Ok(program) = std::env::current_exe() else {
+        return;
+    };
+    // Returns only when it fails; the training then goes on as it is.
+    let _ = Process::new(program)
+        .args(std::env::args_os().skip(1))
+        .env(SETTING, "PASSIVE")
+        .exec();
+}
+
+fn smoke_error(error: SmokeError) -> TrainError {
+    let code = match error {
+        SmokeError::UnknownDevice(_) => Code::WrongType,
+        _ => Code::DeviceNotAvailable,
+    };
+    TrainError::new(code, "RuntimeError", error.to_string())
 }

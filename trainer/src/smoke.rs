@@ -1,1 +1,222 @@
 //! The proof that a device works, by a real kernel.
+//!
+//! A card whose driver answers may still have no kernels for its architecture: `is_available` says true
+//! and the first operation dies. One matrix product finds that out in a second.
+
+use std::fmt;
+use std::time::Instant;
+
+use serde::Serialize;
+use tch::{Cuda, Device, Kind, TchError, Tensor};
+
+use crate::libtorch::{self, Libtorch};
+
+/// Rows and columns of the matrices.
+const SIDE: i64 = 2000;
+/// Rows of the product that are computed again on the CPU in double precision.
+const CHECKED_ROWS: i64 = 4;
+/// Largest relative error of single (or TF32) precision over 2000 terms.
+const TOLERANCE: f64 = 1e-2;
+
+/// What was proved.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SmokeReport {
+    pub schema_version: u32,
+    /// `ok`.
+    pub status: &'static str,
+    pub libtorch: &'static str,
+    /// CPUs this process may use.
+    pub cpus: usize,
+    pub devices: Vec<DeviceReport>,
+}
+
+/// One device's product.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeviceReport {
+    /// `cpu` or `cuda:N`.
+    pub device: String,
+    /// From the upload of the matrices to the product back on the CPU.
+    pub seconds: f64,
+    /// Of the checked rows, relative to their largest value.
+    pub relative_error: f64,
+}
+
+/// A line per device.
+impl fmt::Display for SmokeReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for DeviceReport {
+            device, seconds, ..
+        } in &self.devices
+        {
+            writeln!(
+                f,
+                "{device}: {SIDE}x{SIDE} matrix product right, in {seconds:.3} s (libtorch {})",
+                self.libtorch
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Why the proof failed.
+#[derive(Debug, thiserror::Error)]
+pub enum SmokeError {
+    #[error("{0}")]
+    Libtorch(#[from] libtorch::Error),
+    #[error("no CUDA device: {0}")]
+    NoCuda(String),
+    #[error("`{0}` is no device; give auto, cpu, cuda or cuda:N")]
+    UnknownDevice(String),
+    #[error("{device} failed in a {SIDE}x{SIDE} matrix product: {message}")]
+    Kernel { device: String, message: String },
+    #[error(
+        "{device} computed a wrong product: relative error {error:e}, at most {TOLERANCE:e} is allowed"
+    )]
+    WrongResult { device: String, error: f64 },
+}
+
+/// Multiplies matrices on the named device, on every card for `cuda`, and for `auto` where there are cards.
+///
+/// # Errors
+/// When there is no such device, the kernel fails, or the product is wrong.
+pub fn smoke(device: &str) -> Result<SmokeReport, SmokeError> {
+    let libtorch = libtorch::load()?;
+    let devices = choose(device, libtorch)?;
+    tch::manual_seed(0);
+    let left = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
+    let right = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
+    let devices = devices
+        .into_iter()
+        .map(|device| prove(device, &left, &right))
+        .collect::<Result<_, _>>()?;
+    Ok(SmokeReport {
+        schema_version: 1,
+        status: "ok",
+        libtorch: libtorch::VERSION,
+        cpus: crate::train::usable_cpus(),
+        devices,
+    })
+}
+
+fn choose(device: &str, libtorch: &Libtorch) -> Result<Vec<Device>, SmokeError> {
+    let cards = usize::try_from(libtorch.cuda_devices()).unwrap_or(0);
+    match device {
+        "cpu" => Ok(vec![Device::Cpu]),
+        "auto" if cards == 0 => Ok(vec![Device::Cpu]),
+        "auto" | "cuda" if cards > 0 => Ok((0..cards).map(Device::Cuda).collect()),
+        "cuda" => Err(SmokeError::NoCuda(why_no_cuda(libtorch))),
+        other => {
+            let number = other.strip_prefix("cuda:").unwrap_or(other);
+            match number.parse::<usize>() {
+                Ok(card) if card < cards => Ok(vec![Device::Cuda(card)]),
+                Ok(card) if cards == 0 => Err(SmokeError::NoCuda(format!(
+                    "{}; cuda:{card} was asked for",
+                    why_no_cuda(libtorch)
+                ))),
+                Ok(card) => Err(SmokeError::NoCuda(format!(
+                    "cuda:{card} was asked for, there are {cards}"
+                ))),
+                Err(_) => Err(SmokeError::UnknownDevice(other.to_owned())),
+            }
+        }
+    }
+}
+
+/// libtorch's own words where it has any.
+fn why_no_cuda(libtorch: &Libtorch) -> String {
+    match &libtorch.cuda_missing {
+        Some(reason) => reason.clone(),
+        None => match Tensor::f_zeros([1], (Kind::Float, Device::Cuda(0))) {
+            Err(error) => message(&error),
+            Ok(_) => "the driver counts none".to_owned(),
+        },
+    }
+}
+
+fn prove(device: Device, left: &Tensor, right: &Tensor) -> Result<DeviceReport, SmokeError> {
+    let name = name(device);
+    let failed = |error: TchError| SmokeError::Kernel {
+        device: name.clone(),
+        message: message(&error),
+    };
+    let start = Instant::now();
+    let product = product(device, left, right).map_err(failed)?;
+    let seconds = start.elapsed().as_secs_f64();
+
+    let exact = left
+        .narrow(0, SIDE - CHECKED_ROWS, CHECKED_ROWS)
+        .to_kind(Kind::Double);
+    let exact = exact.matmul(&right.to_kind(Kind::Double));
+    let found = product
+        .narrow(0, SIDE - CHECKED_ROWS, CHECKED_ROWS)
+        .to_kind(Kind::Double);
+    let error = ((found - &exact).abs().max() / exact.abs().max()).double_value(&[]);
+    // NaN is not smaller than anything.
+    if error < TOLERANCE {
+        return Ok(DeviceReport {
+            device: name,
+            seconds,
+            relative_error: error,
+        });
+    }
+    Err(SmokeError::WrongResult {
+        device: name,
+        error,
+    })
+}
+
+fn product(device: Device, left: &Tensor, right: &Tensor) -> Result<Tensor, TchError> {
+    let product = left
+        .f_to_device(device)?
+        .f_matmul(&right.f_to_device(device)?)?;
+    if let Device::Cuda(card) = device {
+        Cuda::synchronize(i64::try_from(card).unwrap_or(0));
+    }
+    product.f_to_device(Device::Cpu)
+}
+
+fn name(device: Device) -> String {
+    match device {
+        Device::Cuda(card) => format!("cuda:{card}"),
+        _ => "cpu".to_owned(),
+    }
+}
+
+/// The first line: a C++ backtrace follows it.
+fn message(error: &TchError) -> String {
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_multiplies() {
+        let report = smoke("cpu").unwrap();
+        assert_eq!(report.devices[0].device, "cpu");
+        assert!(report.devices[0].relative_error < 1e-5, "{report:?}");
+    }
+
+    #[test]
+    fn a_wrong_product_is_noticed() {
+        let left = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
+        let right = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
+        let _ = left.get(SIDE - 1).fill_(f64::NAN);
+        assert!(matches!(
+            prove(Device::Cpu, &left, &right),
+            Err(SmokeError::WrongResult { .. })
+        ));
+    }
+
+    #[test]
+    fn devices_are_named() {
+        assert!(matches!(smoke("tpu"), Err(SmokeError::UnknownDevice(_))));
+        assert!(matches!(smoke("cuda:99"), Err(SmokeError::NoCuda(_))));
+    }
+}

@@ -21,6 +21,6 @@ pub use archive::{Archive, write};
 pub use error::{CheckpointError, Problem};
 pub use limits::Limits;
 pub use safetensors::read_safetensors;
-pub use schema::{Best, Checkpoint, Metadata, OptimizerState, ParameterGroup, TrainingState};
+pub use schema::{Best, Checkpoint, Metadata, Position, TrainingState};
 pub use tensor::{StateDict, load_state_dict};
 pub use value::{Dict, Key, ScalarKind, StorageRef, TensorRef, Value};

@@ -8,12 +8,13 @@ use proptest::prelude::*;
 use tch::{Kind, Tensor};
 
 use super::archive::{Archive, write};
-use super::schema::{Best, Checkpoint, Metadata, OptimizerState, ParameterGroup, TrainingState};
+use super::schema::{Best, Checkpoint, Metadata, Position, TrainingState};
 use super::tensor::{StateDict, load_state_dict};
 use super::unpickle::unpickle;
 use super::value::{Dict, Key, TensorRef, Value};
 use super::{Limits, Problem};
 use crate::config::{Setting, TrainConfig, record};
+use crate::optim::{GroupState, SgdState};
 
 fn dict<T>(entries: Vec<(&str, Value<T>)>) -> Value<T> {
     Value::Dict(
@@ -48,6 +49,16 @@ fn state_dict() -> StateDict {
     ]
 }
 
+fn group(weight_decay: f64, parameters: Vec<usize>) -> GroupState {
+    GroupState {
+        learning_rate: 0.01,
+        momentum: 0.9,
+        weight_decay,
+        nesterov: true,
+        parameters,
+    }
+}
+
 fn checkpoint() -> Checkpoint {
     let average: StateDict = state_dict();
     Checkpoint {
@@ -61,7 +72,11 @@ fn checkpoint() -> Checkpoint {
         },
         model: average,
         training: Some(TrainingState {
-            epoch: 4,
+            finished_epochs: 5,
+            position: Some(Position {
+                step: 12,
+                loss_sums: [1.0, 0.5, 0.25, 0.25],
+            }),
             loss: 3.25,
             best: Best {
                 map50_95: 0.4,
@@ -77,25 +92,10 @@ fn checkpoint() -> Checkpoint {
                 .map(|(name, t)| (name, t.copy()))
                 .collect(),
             ema_updates: Some(130),
-            optimizer: OptimizerState {
-                groups: vec![
-                    ParameterGroup {
-                        lr: 0.01,
-                        momentum: 0.9,
-                        weight_decay: 0.0,
-                        nesterov: true,
-                        parameters: 1,
-                    },
-                    ParameterGroup {
-                        lr: 0.01,
-                        momentum: 0.9,
-                        weight_decay: 5e-4,
-                        nesterov: true,
-                        parameters: 1,
-                    },
-                ],
-                momentum: vec![Some(Tensor::from_slice(&[1.5_f32, 2.5])), None],
-            },
+            optimizer: Some(SgdState {
+                momentum_buffers: [(0, Tensor::from_slice(&[1.5_f32, 2.5]))].into(),
+                groups: vec![group(0.0, vec![0]), group(5e-4, vec![1])],
+            }),
         }),
     }
 }
@@ -131,20 +131,17 @@ fn a_checkpoint_reads_back_whole() {
     let (read, original) = (read.training.unwrap(), original.training.unwrap());
     assert_same(&read.train_model, &original.train_model);
     assert_eq!(
-        (read.epoch, read.loss, read.best),
-        (original.epoch, original.loss, original.best)
+        (read.finished_epochs, read.position),
+        (5, original.position)
     );
+    assert_eq!((read.loss, &read.best), (3.25, &original.best));
     assert_eq!(read.config, original.config);
     assert_eq!(read.config.len(), 92);
     assert_eq!(read.ema_updates, Some(130));
-    assert_eq!(read.optimizer.groups, original.optimizer.groups);
-    assert!(
-        read.optimizer.momentum[0]
-            .as_ref()
-            .unwrap()
-            .equal(&Tensor::from_slice(&[1.5_f32, 2.5]))
-    );
-    assert!(read.optimizer.momentum[1].is_none());
+    let (read, original) = (read.optimizer.unwrap(), original.optimizer.unwrap());
+    assert_eq!(read.groups, original.groups);
+    assert_eq!(read.momentum_buffers.len(), 1);
+    assert!(read.momentum_buffers[&0].equal(&original.momentum_buffers[&0]));
 }
 
 #[test]

@@ -27,7 +27,9 @@ pub enum Code {
     DeviceNotAvailable,
     OutOfMemory,
     IoError,
+    Diverged,
     Interrupted,
+    Terminated,
 }
 
 impl Code {
@@ -48,11 +50,13 @@ impl Code {
             Code::DeviceNotAvailable => "device_not_available",
             Code::OutOfMemory => "cuda_oom",
             Code::IoError => "io_error",
+            Code::Diverged => "training_diverged",
             Code::Interrupted => "interrupted",
+            Code::Terminated => "terminated",
         }
     }
 
-    /// 2 configuration, 3 data, 4 model, 130 interrupted, 1 everything else.
+    /// 2 configuration, 3 data, 4 model, 130 SIGINT, 143 SIGTERM, 1 everything else.
     pub fn exit_code(self) -> u8 {
         match self {
             Code::UnknownKey
@@ -63,8 +67,9 @@ impl Code {
             | Code::InvalidImageSize => 2,
             Code::DataNotFound | Code::DataInvalid => 3,
             Code::ModelNotFound | Code::ModelLoadFailed | Code::CheckpointNotFound => 4,
-            Code::DeviceNotAvailable | Code::OutOfMemory | Code::IoError => 1,
+            Code::DeviceNotAvailable | Code::OutOfMemory | Code::Diverged | Code::IoError => 1,
             Code::Interrupted => 130,
+            Code::Terminated => 143,
         }
     }
 }

@@ -1,16 +1,13 @@
 //! One pass over the dataset: threads make batches, the iterator hands them out in order.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
-
-use fastrand::Rng;
 
 use super::letterbox::Letterbox;
 use super::loader::Shared;
-use super::mosaic::{Tile, compose, random_centre};
+use super::maker::Maker;
 use super::random;
-use super::transform::{AugmentConfig, augment, letterbox};
 
 /// Some images and their targets.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,133 +127,5 @@ impl Iterator for Epoch {
 impl Drop for Epoch {
     fn drop(&mut self) {
         self.join();
-    }
-}
-
-/// Makes the batches of one thread.
-struct Maker {
-    shared: Arc<Shared>,
-    epoch: usize,
-}
-
-impl Maker {
-    fn run(
-        &self,
-        order: &[usize],
-        batches: impl Iterator<Item = usize>,
-        sender: &SyncSender<Option<Batch>>,
-    ) {
-        let size = self.shared.config.batch;
-        for batch in batches {
-            let indices = &order[batch * size..order.len().min((batch + 1) * size)];
-            if sender.send(self.batch(indices)).is_err() {
-                return;
-            }
-        }
-    }
-
-    fn batch(&self, indices: &[usize]) -> Option<Batch> {
-        let (width, height) = self.shared.canvas().size;
-        let bytes = 3 * width as usize * height as usize;
-        let mut images = vec![0; bytes * indices.len()];
-        let (mut targets, mut infos) = (Vec::new(), Vec::new());
-        for index in indices {
-            let out = &mut images[infos.len() * bytes..][..bytes];
-            if let Some((found, info)) = self.sample(*index, out) {
-                targets.push(found);
-                infos.push(info);
-            }
-        }
-        images.truncate(bytes * infos.len());
-        (!infos.is_empty()).then_some(Batch {
-            images,
-            height,
-            width,
-            targets,
-            infos,
-        })
-    }
-
-    /// Writes one image; `None` when it can't be decoded.
-    fn sample(&self, index: usize, out: &mut [u8]) -> Option<(Vec<[f32; 5]>, ImageInfo)> {
-        let canvas = self.shared.canvas();
-        let entry = &self.shared.entries[index];
-        let fitted =
-            self.shared
-                .images
-                .load(index, &entry.image, canvas.size, &self.shared.skips)?;
-        let info = ImageInfo {
-            image_id: index,
-            original: fitted.original,
-            letterbox: Letterbox::fit(fitted.original, canvas.size, canvas.padding),
-        };
-        let boxes = fitted.boxes(&entry.labels, canvas.size);
-        let Some(config) = &self.shared.config.augment else {
-            return Some((letterbox(&fitted.image, &boxes, canvas, out), info));
-        };
-        let mut random = random::for_sample(self.shared.config.seed, self.epoch, index);
-        let image = Arc::unwrap_or_clone(fitted).image;
-        let first = Tile { image, boxes };
-        let is_mosaic = self.epoch < config.mosaic_until && random.f64() < config.mosaic;
-        let (image, boxes) = if is_mosaic {
-            self.mosaic(&first, config, &mut random)
-        } else {
-            (first.image, first.boxes)
-        };
-        Some((
-            augment(image, &boxes, config, canvas, &mut random, out),
-            info,
-        ))
-    }
-
-    fn mosaic(
-        &self,
-        first: &Tile,
-        config: &AugmentConfig,
-        random: &mut Rng,
-    ) -> (gpurun_dataset::RgbImage, Vec<super::transform::PixelBox>) {
-        let size = self.shared.canvas().size;
-        let centre = random_centre(size, random);
-        let partners = [(); 3].map(|()| self.partner(random));
-        let [second, third, fourth] = partners.map(|index| self.tile(index));
-        compose(
-            [
-                Some(first),
-                second.as_ref(),
-                third.as_ref(),
-                fourth.as_ref(),
-            ],
-            centre,
-            size,
-            config,
-            random,
-        )
-    }
-
-    /// Draws an image, one with boxes if a few tries find any.
-    fn partner(&self, random: &mut Rng) -> usize {
-        const TRIES: usize = 20;
-        let mut index = 0;
-        for _ in 0..TRIES {
-            index = random.usize(..self.shared.entries.len());
-            if !self.shared.entries[index].labels.is_empty() {
-                break;
-            }
-        }
-        index
-    }
-
-    fn tile(&self, index: usize) -> Option<Tile> {
-        let size = self.shared.canvas().size;
-        let entry = &self.shared.entries[index];
-        let fitted = self
-            .shared
-            .images
-            .load(index, &entry.image, size, &self.shared.skips)?;
-        let boxes = fitted.boxes(&entry.labels, size);
-        Some(Tile {
-            image: Arc::unwrap_or_clone(fitted).image,
-            boxes,
-        })
     }
 }

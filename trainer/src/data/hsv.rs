@@ -13,84 +13,93 @@ pub(super) fn random_shifts(random: &mut Rng) -> [i32; 3] {
     shifts.map(|shift| if random.bool() { shift } else { 0 })
 }
 
-/// Shifts the channels of interleaved RGB pixels: hue around, saturation and value within their range.
-pub(super) fn shift(pixels: &mut [u8], shifts: [i32; 3]) {
+/// Pixels worked on at a time, so that the compiler turns each step into vector instructions.
+const LANES: usize = 32;
+
+/// Shifts the channels of some pixels, given plane by plane: hue around, saturation and value within their range.
+///
+/// As in OpenCV the pixels pass through 8-bit HSV, whose rounding costs a few levels; where nothing is to be
+/// shifted they don't.
+pub(super) fn shift(red: &mut [u8], green: &mut [u8], blue: &mut [u8], shifts: [i32; 3]) {
     if shifts == [0; 3] {
         return;
     }
-    let hues = HueTable::new();
-    for pixel in pixels.as_chunks_mut::<3>().0 {
-        let [h, s, v] = to_hsv(*pixel);
-        let shifted = [
-            (h + shifts[0]).rem_euclid(180),
-            (s + shifts[1]).clamp(0, 255),
-            (v + shifts[2]).clamp(0, 255),
-        ];
-        *pixel = hues.to_rgb(shifted);
+    let shifts = shifts.map(|shift| shift as f32);
+    let (red, red_rest) = red.as_chunks_mut::<LANES>();
+    let (green, green_rest) = green.as_chunks_mut::<LANES>();
+    let (blue, blue_rest) = blue.as_chunks_mut::<LANES>();
+    for ((red, green), blue) in red.iter_mut().zip(green).zip(blue) {
+        shift_lanes([red, green, blue], shifts);
+    }
+    let rest = red_rest.len();
+    let mut padded = [[0; LANES]; 3];
+    let [red, green, blue] = &mut padded;
+    red[..rest].copy_from_slice(red_rest);
+    green[..rest].copy_from_slice(green_rest);
+    blue[..rest].copy_from_slice(blue_rest);
+    shift_lanes([red, green, blue], shifts);
+    red_rest.copy_from_slice(&red[..rest]);
+    green_rest.copy_from_slice(&green[..rest]);
+    blue_rest.copy_from_slice(&blue[..rest]);
+}
+
+fn shift_lanes([red, green, blue]: [&mut [u8; LANES]; 3], shifts: [f32; 3]) {
+    for lane in 0..LANES {
+        let [hue, saturation, value] = to_hsv([red[lane], green[lane], blue[lane]].map(f32::from));
+        let hue = hue + shifts[0];
+        let hue = if hue < 0.0 { hue + HUES } else { hue };
+        let hue = if hue >= HUES { hue - HUES } else { hue };
+        let saturation = (saturation + shifts[1]).clamp(0.0, 255.0);
+        let value = (value + shifts[2]).clamp(0.0, 255.0);
+        let chroma = value * saturation * (1.0 / 255.0);
+        let position = hue * (6.0 / HUES);
+        red[lane] = to_byte(channel(5.0, position, value, chroma));
+        green[lane] = to_byte(channel(3.0, position, value, chroma));
+        blue[lane] = to_byte(channel(1.0, position, value, chroma));
     }
 }
 
-/// Fixed-point bits of the division tables.
-const SHIFT: i32 = 12;
-const SATURATION: [i32; 256] = division_table(255 << SHIFT, 1);
-const HUE: [i32; 256] = division_table(180 << SHIFT, 6);
+/// Hues go around after this many.
+const HUES: f32 = 180.0;
 
-/// `numerator / (factor * index)`, rounded; 0 for 0.
-const fn division_table(numerator: i32, factor: i32) -> [i32; 256] {
-    let mut table = [0; 256];
-    let mut index = 1;
-    while index < 256 {
-        let divisor = factor * index as i32;
-        table[index] = (2 * numerator + divisor) / (2 * divisor);
-        index += 1;
-    }
-    table
-}
-
-fn to_hsv([red, green, blue]: [u8; 3]) -> [i32; 3] {
-    let [red, green, blue] = [red, green, blue].map(i32::from);
+/// Whole numbers: hue in `[0, 180)`, saturation and value in `[0, 255]`.
+#[inline(always)]
+fn to_hsv([red, green, blue]: [f32; 3]) -> [f32; 3] {
     let value = red.max(green).max(blue);
     let range = value - red.min(green).min(blue);
-    let saturation = (range * SATURATION[value as usize] + (1 << (SHIFT - 1))) >> SHIFT;
-    let sextant = if value == red {
-        green - blue
-    } else if value == green {
-        blue - red + 2 * range
+    let sextant = if value == green {
+        blue - red + 2.0 * range
     } else {
-        red - green + 4 * range
+        red - green + 4.0 * range
     };
-    let hue = (sextant * HUE[range as usize] + (1 << (SHIFT - 1))) >> SHIFT;
-    [if hue < 0 { hue + 180 } else { hue }, saturation, value]
+    let sextant = if value == red { green - blue } else { sextant };
+    // Numerators are 0 wherever a divisor is, and so is the result, as it has to be.
+    let hue = round(sextant * (HUES / 6.0) / range.max(1.0));
+    let saturation = round(range * 255.0 / value.max(1.0));
+    [if hue < 0.0 { hue + HUES } else { hue }, saturation, value]
 }
 
-/// For each hue which channels are full, empty and between, and how far between.
-struct HueTable([(usize, f32); 180]);
+/// One channel of a colour: 5 is red, 3 green, 1 blue. (Foley et al., without the six cases.)
+#[inline(always)]
+fn channel(offset: f32, position: f32, value: f32, chroma: f32) -> f32 {
+    let around = position + offset;
+    let around = if around >= 6.0 { around - 6.0 } else { around };
+    value - chroma * around.min(4.0 - around).clamp(0.0, 1.0)
+}
 
-impl HueTable {
-    fn new() -> Self {
-        Self(std::array::from_fn(|hue| {
-            let position = hue as f32 * (6.0 / 180.0);
-            (position as usize, position.fract())
-        }))
-    }
+/// To the next whole number. Adding a number whose last bit is worth 1 rounds without the library call that
+/// `round` is on processors of the common denominator.
+#[inline(always)]
+fn round(value: f32) -> f32 {
+    const SHIFT: f32 = 1.5 * (1 << 23) as f32;
+    (value + SHIFT) - SHIFT
+}
 
-    fn to_rgb(&self, [hue, saturation, value]: [i32; 3]) -> [u8; 3] {
-        let (sextant, fraction) = self.0[hue as usize];
-        let (saturation, value) = (saturation as f32 / 255.0, value as f32);
-        let full = value;
-        let empty = value * (1.0 - saturation);
-        let falling = value * (1.0 - saturation * fraction);
-        let rising = value * (1.0 - saturation * (1.0 - fraction));
-        let rgb = match sextant {
-            0 => [full, rising, empty],
-            1 => [falling, full, empty],
-            2 => [empty, full, rising],
-            3 => [empty, falling, full],
-            4 => [rising, empty, full],
-            _ => [full, empty, falling],
-        };
-        rgb.map(|channel| (channel + 0.5) as u8)
-    }
+/// Of a value in `[0, 255]`; the whole number stands in the last bits after the same trick.
+#[inline(always)]
+fn to_byte(value: f32) -> u8 {
+    const SHIFT: f32 = (1 << 23) as f32;
+    (value + SHIFT).to_bits() as u8
 }
 
 #[cfg(test)]
@@ -104,16 +113,25 @@ mod tests {
             let shifts: [i32; 3] =
                 serde_json::from_value(case["gains"].clone()).expect("three shifts");
             let expected: Vec<u8> = serde_json::from_value(case["pixels"].clone()).expect("bytes");
-            let mut pixels = picture(16, 12).pixels;
-            shift(&mut pixels, shifts);
+            let pixels = picture(16, 12).pixels;
+            let [mut red, mut green, mut blue]: [Vec<u8>; 3] = std::array::from_fn(|plane| {
+                pixels.iter().copied().skip(plane).step_by(3).collect()
+            });
+            // Two parts, neither of which is a multiple of the lanes.
+            for part in [0..75, 75..192] {
+                let planes = [&mut red, &mut green, &mut blue];
+                let [red, green, blue] = planes.map(|plane| &mut plane[part.clone()]);
+                shift(red, green, blue, shifts);
+            }
             // Leaving all channels alone skips the round trip, which loses a few levels to 8-bit HSV.
             let allowed = if shifts == [0; 3] { 6 } else { 1 };
-            let worst = pixels
-                .iter()
-                .zip(&expected)
-                .map(|(got, want)| got.abs_diff(*want))
-                .max();
-            assert!(worst <= Some(allowed), "{worst:?} for {shifts:?}");
+            for (index, want) in expected.iter().enumerate() {
+                let got = [&red, &green, &blue][index % 3][index / 3];
+                assert!(
+                    got.abs_diff(*want) <= allowed,
+                    "{got} for {want} at {index}, shifts {shifts:?}"
+                );
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use gpurun_dataset::RgbImage;
 
-use super::FILL;
+use super::{FILL, hsv};
 
 /// Where the image sits in its canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,14 +69,23 @@ pub(super) struct Mirror {
     pub vertical: bool,
 }
 
+/// What happens to an image on its way into the canvas.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Look {
+    pub mirror: Mirror,
+    /// Of hue, saturation and value.
+    pub shifts: [i32; 3],
+}
+
 /// Writes an image into a planar canvas: `3 * canvas height * canvas width` bytes, all red first.
 pub(super) fn write_planar(
     image: &RgbImage,
     offset: (u32, u32),
     canvas: (u32, u32),
-    mirror: Mirror,
+    look: Look,
     out: &mut [u8],
 ) {
+    let Look { mirror, shifts } = look;
     let (columns, rows) = (canvas.0 as usize, canvas.1 as usize);
     let (width, height) = (image.width as usize, image.height as usize);
     let (left, top) = (offset.0 as usize, offset.1 as usize);
@@ -93,7 +102,7 @@ pub(super) fn write_planar(
             &mut green[span.clone()],
             &mut blue[span],
         );
-        let planes = red.iter_mut().zip(green).zip(blue);
+        let planes = red.iter_mut().zip(green.iter_mut()).zip(blue.iter_mut());
         let write = |(((red, green), blue), pixel): (((&mut u8, &mut u8), &mut u8), &[u8; 3])| {
             [*red, *green, *blue] = *pixel;
         };
@@ -103,6 +112,7 @@ pub(super) fn write_planar(
         } else {
             planes.zip(pixels).for_each(write);
         }
+        hsv::shift(red, green, blue, shifts);
     }
 }
 
@@ -150,7 +160,7 @@ mod tests {
                 &resized,
                 (fit.left, fit.top),
                 canvas,
-                Mirror::default(),
+                Look::default(),
                 &mut planar,
             );
             let plane = expected.pixels.len() / 3;
@@ -172,15 +182,18 @@ mod tests {
             pixels: vec![1, 2, 3, 4, 5, 6],
         };
         let mut out = [0; 12];
-        write_planar(&image, (0, 1), (2, 2), Mirror::default(), &mut out);
+        write_planar(&image, (0, 1), (2, 2), Look::default(), &mut out);
         assert_eq!(out, [114, 114, 1, 4, 114, 114, 2, 5, 114, 114, 3, 6]);
         write_planar(
             &image,
             (0, 0),
             (2, 2),
-            Mirror {
-                horizontal: true,
-                vertical: false,
+            Look {
+                mirror: Mirror {
+                    horizontal: true,
+                    vertical: false,
+                },
+                shifts: [0; 3],
             },
             &mut out,
         );

@@ -42,12 +42,14 @@ pub struct LoaderConfig {
 }
 
 impl LoaderConfig {
-    /// For learning: shuffled, augmented, full batches only.
+    /// For learning: shuffled, augmented, full batches only, and as many images kept as half a gigabyte holds,
+    /// because a mosaic costs four of them.
     pub fn train(size: u32, batch: usize) -> Self {
         Self {
             shuffle: true,
             drop_last: true,
             augment: Some(AugmentConfig::default()),
+            cache_bytes: 1 << 29,
             ..Self::eval(size, batch)
         }
     }

@@ -11,6 +11,7 @@ mod epoch;
 mod hsv;
 mod letterbox;
 mod loader;
+mod maker;
 mod mosaic;
 mod random;
 mod resample;

@@ -1,15 +1,18 @@
 //! Four images around a random point, then a random affine back to the size of one.
 
+use std::sync::Arc;
+
 use fastrand::Rng;
 use gpurun_dataset::RgbImage;
 
 use super::FILL;
 use super::affine::Affine;
+use super::cache::Fitted;
 use super::transform::{AugmentConfig, PixelBox};
 
 /// An image and its boxes, fitted to the canvas.
 pub(super) struct Tile {
-    pub image: RgbImage,
+    pub fitted: Arc<Fitted>,
     pub boxes: Vec<PixelBox>,
 }
 
@@ -38,11 +41,12 @@ pub(super) fn compose(
     let mut boxes = Vec::new();
     for (quadrant, tile) in tiles.into_iter().enumerate() {
         let Some(tile) = tile else { continue };
-        let (tile_width, tile_height) = (i64::from(tile.image.width), i64::from(tile.image.height));
+        let image = &tile.fitted.image;
+        let (tile_width, tile_height) = (i64::from(image.width), i64::from(image.height));
         let (is_right, is_lower) = (quadrant % 2 == 1, quadrant >= 2);
         let left = i64::from(centre.0) - if is_right { 0 } else { tile_width };
         let top = i64::from(centre.1) - if is_lower { 0 } else { tile_height };
-        paste(&tile.image, left, top, &mut canvas);
+        paste(image, left, top, &mut canvas);
         let clip = |edge: f32, side: u32| edge.clamp(0.0, side as f32);
         boxes.extend(tile.boxes.iter().map(|box_| {
             let [x1, y1, x2, y2] = box_.moved(1.0, left as f32, top as f32).corners;
@@ -90,12 +94,16 @@ mod tests {
     fn tile(width: u32, height: u32, value: u8) -> Tile {
         let pixels = vec![value; (width * height * 3) as usize];
         let corners = [0.0, 0.0, width as f32, height as f32];
+        let image = RgbImage {
+            width,
+            height,
+            pixels,
+        };
         Tile {
-            image: RgbImage {
-                width,
-                height,
-                pixels,
-            },
+            fitted: Arc::new(Fitted {
+                image,
+                original: (width, height),
+            }),
             boxes: vec![PixelBox {
                 class: value as usize,
                 corners,

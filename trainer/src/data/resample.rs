@@ -110,12 +110,10 @@ pub(super) fn resample(source: &RgbImage, columns: &[Tap], rows: &[Tap]) -> RgbI
                 columns,
             );
         }
-        let outside = (tap.outside * ((i32::from(FILL) * ONE) >> 4)) >> 16;
-        let [first, second] = tap.weights;
-        for ((out, upper), lower) in out.iter_mut().zip(&upper.values).zip(&lower.values) {
-            let sum = ((first * (upper >> 4)) >> 16) + ((second * (lower >> 4)) >> 16) + outside;
-            *out = ((sum + 2) >> 2).clamp(0, 255) as u8;
-        }
+        upper.weigh(tap.weights[0]);
+        lower.weigh(tap.weights[1]);
+        let outside = high_half(tap.outside as i16, ((i32::from(FILL) * ONE) >> 4) as i16);
+        blend(&upper, &lower, outside, out);
     }
     RgbImage {
         width: columns.len() as u32,
@@ -124,10 +122,14 @@ pub(super) fn resample(source: &RgbImage, columns: &[Tap], rows: &[Tap]) -> RgbI
     }
 }
 
-/// A source row at the output's columns, scaled by [`ONE`].
+/// A source row at the output's columns, weighted horizontally.
 struct Row {
     index: Option<usize>,
-    values: Vec<i32>,
+    /// A sixteenth of the weighted sums: 15 bits, so that the product with a weight needs 32.
+    values: Vec<i16>,
+    /// The vertical weight, once per value. As a constant the compiler would widen it ahead of the loop, and
+    /// then not see that it may multiply eight values at a time.
+    weights: Vec<i16>,
 }
 
 impl Row {
@@ -135,6 +137,7 @@ impl Row {
         Self {
             index: None,
             values: vec![0; columns * 3],
+            weights: vec![0; columns * 3],
         }
     }
 
@@ -147,12 +150,35 @@ impl Row {
         for (out, tap) in self.values.as_chunks_mut::<3>().0.iter_mut().zip(columns) {
             let (first, second) = (pixels[tap.first], pixels[tap.second]);
             for channel in 0..3 {
-                out[channel] = i32::from(first[channel]) * tap.weights[0]
+                let sum = i32::from(first[channel]) * tap.weights[0]
                     + i32::from(second[channel]) * tap.weights[1]
                     + i32::from(FILL) * tap.outside;
+                out[channel] = (sum >> 4) as i16;
             }
         }
     }
+
+    fn weigh(&mut self, weight: i32) {
+        if self.weights.first() != Some(&(weight as i16)) {
+            self.weights.fill(weight as i16);
+        }
+    }
+}
+
+/// Adds two weighted rows and what lies outside of both.
+fn blend(upper: &Row, lower: &Row, outside: i16, out: &mut [u8]) {
+    let upper = upper.values.iter().zip(&upper.weights);
+    let lower = lower.values.iter().zip(&lower.weights);
+    for ((out, upper), lower) in out.iter_mut().zip(upper).zip(lower) {
+        let sum = high_half(*upper.0, *upper.1) + high_half(*lower.0, *lower.1) + outside;
+        *out = ((sum + 2) >> 2).clamp(0, 255) as u8;
+    }
+}
+
+/// The upper half of a product.
+#[inline(always)]
+fn high_half(a: i16, b: i16) -> i16 {
+    ((i32::from(a) * i32::from(b)) >> 16) as i16
 }
 
 fn halve(source: &RgbImage) -> RgbImage {

@@ -4,7 +4,7 @@ use fastrand::Rng;
 use gpurun_dataset::RgbImage;
 
 use super::hsv;
-use super::letterbox::{Letterbox, Mirror, Padding, write_planar};
+use super::letterbox::{Letterbox, Look, Mirror, Padding, write_planar};
 use super::resample::resize;
 
 /// Random changes to training images. The defaults are LibreYOLO's for YOLO9.
@@ -115,14 +115,18 @@ const MOST_TARGETS: usize = 300;
 /// Returns the targets, `[class, x1, y1, x2, y2]` normalised to the canvas. Boxes of at most one pixel are
 /// dropped; if that leaves none of several, the picture is used as it was.
 pub(super) fn augment(
-    mut image: RgbImage,
+    image: &RgbImage,
     boxes: &[PixelBox],
     config: &AugmentConfig,
     canvas: Canvas,
     random: &mut Rng,
     out: &mut [u8],
 ) -> Vec<[f32; 5]> {
-    let shifts = (random.f64() < config.hsv).then(|| hsv::random_shifts(random));
+    let shifts = if random.f64() < config.hsv {
+        hsv::random_shifts(random)
+    } else {
+        [0; 3]
+    };
     let mirror = Mirror {
         horizontal: random.f64() < config.flip_horizontal,
         vertical: random.f64() < config.flip_vertical,
@@ -138,13 +142,10 @@ pub(super) fn augment(
     let kept: Vec<PixelBox> = placed(mirror).filter(|box_| box_.exceeds(1.0)).collect();
     if kept.is_empty() && !boxes.is_empty() {
         let boxes: Vec<PixelBox> = placed(Mirror::default()).collect();
-        place(&image, fit, canvas.size, Mirror::default(), out);
+        place(image, fit, canvas.size, Look::default(), out);
         return normalise(&boxes, canvas.size);
     }
-    if let Some(shifts) = shifts {
-        hsv::shift(&mut image.pixels, shifts);
-    }
-    place(&image, fit, canvas.size, mirror, out);
+    place(image, fit, canvas.size, Look { mirror, shifts }, out);
     normalise(&kept, canvas.size)
 }
 
@@ -156,24 +157,24 @@ pub(super) fn letterbox(
     out: &mut [u8],
 ) -> Vec<[f32; 5]> {
     let fit = Letterbox::fit((image.width, image.height), canvas.size, canvas.padding);
-    place(image, fit, canvas.size, Mirror::default(), out);
+    place(image, fit, canvas.size, Look::default(), out);
     let moved = boxes
         .iter()
         .map(|box_| box_.moved(fit.ratio as f32, fit.left as f32, fit.top as f32));
     normalise(&moved.collect::<Vec<_>>(), canvas.size)
 }
 
-fn place(image: &RgbImage, fit: Letterbox, canvas: (u32, u32), mirror: Mirror, out: &mut [u8]) {
+fn place(image: &RgbImage, fit: Letterbox, canvas: (u32, u32), look: Look, out: &mut [u8]) {
     let offset = (fit.left, fit.top);
     if (fit.width, fit.height) == (image.width, image.height) {
-        return write_planar(image, offset, canvas, mirror, out);
+        return write_planar(image, offset, canvas, look, out);
     }
     // Truncation has made the image a pixel too small to fill the canvas.
     write_planar(
         &resize(image, fit.width, fit.height),
         offset,
         canvas,
-        mirror,
+        look,
         out,
     );
 }
@@ -222,7 +223,7 @@ mod tests {
         };
         let mut out = vec![0; 3 * 32 * 32];
         let targets = augment(
-            image,
+            &image,
             &boxes,
             &config,
             CANVAS,
@@ -253,7 +254,7 @@ mod tests {
         let mut out = vec![0; 3 * 32 * 32];
         let mut run = |boxes: &[PixelBox]| {
             let targets = augment(
-                picture(32, 32),
+                &picture(32, 32),
                 boxes,
                 &config,
                 CANVAS,

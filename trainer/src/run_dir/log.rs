@@ -29,6 +29,18 @@ pub fn install() {
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
+/// Logs a panic as one line. Those of libtorch's bindings become the run's error, which says the same.
+pub fn shorten_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map_or_else(String::new, |place| format!(" at {place}"));
+        let text = panic.payload_as_str().unwrap_or_default();
+        let text = text.split("\\n").next().unwrap_or_default();
+        tracing::error!("panic{place}: {text}");
+    }));
+}
+
 /// Copies the log to the run's train.log from now on; a resumed run's goes on where it ended.
 ///
 /// # Errors

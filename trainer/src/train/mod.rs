@@ -1,1 +1,24 @@
-//! The training loop.
+//! A training run: set up, epochs, validation, checkpoints, end.
+//!
+//! [`Setup`] does everything that can fail for the user's reasons before anything is written. The run then
+//! either completes, or ends with a [`TrainError`] that status.json tells.
+
+mod device;
+mod epoch;
+mod error;
+mod outcome;
+mod restore;
+mod run;
+mod save;
+mod session;
+mod setup;
+mod source;
+mod val;
+mod validate;
+
+pub use device::usable_cpus;
+pub use error::TrainError;
+pub use outcome::Outcome;
+pub use run::train;
+pub use setup::Setup;
+pub use val::{ValReport, val};

@@ -3,10 +3,9 @@
 mod read;
 mod write;
 
-use tch::Tensor;
-
 use super::tensor::StateDict;
 use crate::config::Setting;
+use crate::optim::SgdState;
 
 /// A whole checkpoint in memory.
 #[derive(Debug)]
@@ -38,9 +37,11 @@ pub struct Metadata {
 /// What going on with a training needs.
 #[derive(Debug)]
 pub struct TrainingState {
-    /// The last finished epoch, counted from 0.
-    pub epoch: u32,
-    /// Mean loss of that epoch.
+    /// Epochs done; the file's `epoch` is one less, the last finished one counted from 0.
+    pub finished_epochs: u32,
+    /// Where the next epoch was interrupted; other readers begin that epoch anew.
+    pub position: Option<Position>,
+    /// Mean loss of the last finished epoch.
     pub loss: f64,
     pub best: Best,
     /// The record of `config::record`.
@@ -49,7 +50,7 @@ pub struct TrainingState {
     pub train_model: StateDict,
     /// Updates of the moving average so far; none when the run keeps no average.
     pub ema_updates: Option<i64>,
-    pub optimizer: OptimizerState,
+    pub optimizer: Option<SgdState>,
 }
 
 /// The best validation so far.
@@ -61,21 +62,11 @@ pub struct Best {
     pub epoch: u32,
 }
 
-/// SGD's state in the order of its parameter groups.
-#[derive(Debug, Default)]
-pub struct OptimizerState {
-    pub groups: Vec<ParameterGroup>,
-    /// Momentum of each parameter, over all groups; none before its first step.
-    pub momentum: Vec<Option<Tensor>>,
-}
-
-/// One group of parameters that share their settings.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ParameterGroup {
-    pub lr: f64,
-    pub momentum: f64,
-    pub weight_decay: f64,
-    pub nesterov: bool,
-    /// How many parameters it holds.
-    pub parameters: usize,
+/// A place within an epoch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Position {
+    /// Steps done.
+    pub step: u64,
+    /// Over these steps: total, box, class and distribution loss.
+    pub loss_sums: [f64; 4],
 }

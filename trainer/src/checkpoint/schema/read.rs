@@ -1,5 +1,6 @@
 //! From the file's values to a checkpoint.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::super::archive::Archive;
@@ -7,8 +8,9 @@ use super::super::error::{CheckpointError, Problem};
 use super::super::limits::Limits;
 use super::super::tensor::{load_tensor, state_dict};
 use super::super::value::{Key, TensorRef, Value};
-use super::{Best, Checkpoint, Metadata, OptimizerState, ParameterGroup, TrainingState};
+use super::{Best, Checkpoint, Metadata, Position, TrainingState};
 use crate::config::Setting;
+use crate::optim::{GroupState, SgdState};
 
 type Fields = Value<TensorRef>;
 type Result<T> = std::result::Result<T, Problem>;
@@ -89,8 +91,10 @@ fn metadata(fields: &Fields) -> Result<Metadata> {
 }
 
 fn training(archive: &mut Archive, fields: &Fields) -> Result<TrainingState> {
-    let epoch = u32::try_from(integer(fields, "epoch")?)
-        .map_err(|_| wrong("epoch", "an epoch's number"))?;
+    let finished_epochs = integer(fields, "epoch")?
+        .checked_add(1)
+        .and_then(|epochs| u32::try_from(epochs).ok())
+        .ok_or_else(|| wrong("epoch", "an epoch's number"))?;
     let train_model = state_dict(
         archive,
         fields
@@ -98,7 +102,8 @@ fn training(archive: &mut Archive, fields: &Fields) -> Result<TrainingState> {
             .map_or_else(|| required(fields, "model"), Ok)?,
     )?;
     Ok(TrainingState {
-        epoch,
+        finished_epochs,
+        position: fields.get("gpurun_position").map(position).transpose()?,
         loss: fields
             .get("loss")
             .and_then(Value::as_f64)
@@ -122,10 +127,10 @@ fn training(archive: &mut Archive, fields: &Fields) -> Result<TrainingState> {
         config: config(fields),
         train_model,
         ema_updates: fields.get("ema_updates").and_then(Value::as_int),
-        optimizer: match fields.get("optimizer") {
-            Some(optimizer) => read_optimizer(archive, optimizer)?,
-            None => OptimizerState::default(),
-        },
+        optimizer: fields
+            .get("optimizer")
+            .map(|optimizer| read_optimizer(archive, optimizer))
+            .transpose()?,
     })
 }
 
@@ -155,45 +160,63 @@ fn setting(value: &Fields) -> Option<Setting> {
     })
 }
 
-fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<OptimizerState> {
+fn position(fields: &Fields) -> Result<Position> {
+    let step =
+        u64::try_from(integer(fields, "step")?).map_err(|_| wrong("step", "a step's number"))?;
+    let sums = required(fields, "loss_sums")?.as_list().unwrap_or_default();
+    let sums: Option<Vec<f64>> = sums.iter().map(Value::as_f64).collect();
+    let loss_sums = sums
+        .and_then(|sums| sums.try_into().ok())
+        .ok_or_else(|| wrong("loss_sums", "four numbers"))?;
+    Ok(Position { step, loss_sums })
+}
+
+fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<SgdState> {
     let groups = required(fields, "param_groups")?
         .as_list()
         .ok_or_else(|| wrong("optimizer.param_groups", "a list"))?
         .iter()
-        .map(|group| {
-            Ok(ParameterGroup {
-                lr: number(group, "lr")?,
-                momentum: number(group, "momentum")?,
-                weight_decay: number(group, "weight_decay")?,
-                nesterov: group
-                    .get("nesterov")
-                    .and_then(Value::as_bool)
-                    .unwrap_or(false),
-                parameters: required(group, "params")?
-                    .as_list()
-                    .ok_or_else(|| wrong("optimizer.params", "a list"))?
-                    .len(),
-            })
-        })
+        .map(group)
         .collect::<Result<Vec<_>>>()?;
     let state = required(fields, "state")?
         .as_dict()
         .ok_or_else(|| wrong("optimizer.state", "a dict"))?;
-    let count: usize = groups.iter().map(|group| group.parameters).sum();
     let mut budget = archive.limits().tensor_bytes;
-    let mut momentum = Vec::with_capacity(count);
-    for index in 0..count {
-        momentum.push(
-            match state
-                .get(&Key::Int(index as i64))
-                .and_then(|state| state.get("momentum_buffer"))
-            {
-                Some(Value::Tensor(tensor)) => Some(load_tensor(archive, tensor, &mut budget)?),
-                _ => None,
-            },
-        );
+    let mut momentum_buffers = BTreeMap::new();
+    for (key, parameter) in state {
+        let Key::Int(index) = key else {
+            return Err(wrong("optimizer.state", "a dict of integers"));
+        };
+        let index =
+            usize::try_from(*index).map_err(|_| wrong("optimizer.state", "a dict of integers"))?;
+        if let Some(Value::Tensor(tensor)) = parameter.get("momentum_buffer") {
+            momentum_buffers.insert(index, load_tensor(archive, tensor, &mut budget)?);
+        }
     }
-    Ok(OptimizerState { groups, momentum })
+    Ok(SgdState {
+        momentum_buffers,
+        groups,
+    })
+}
+
+fn group(fields: &Fields) -> Result<GroupState> {
+    let parameters = required(fields, "params")?
+        .as_list()
+        .ok_or_else(|| wrong("optimizer.params", "a list"))?;
+    Ok(GroupState {
+        learning_rate: number(fields, "lr")?,
+        momentum: number(fields, "momentum")?,
+        weight_decay: number(fields, "weight_decay")?,
+        nesterov: fields
+            .get("nesterov")
+            .and_then(Value::as_bool)
+            .unwrap_or(false),
+        parameters: parameters
+            .iter()
+            .map(|index| index.as_int().and_then(|index| usize::try_from(index).ok()))
+            .collect::<Option<_>>()
+            .ok_or_else(|| wrong("optimizer.params", "a list of integers"))?,
+    })
 }
 
 fn required<'a>(fields: &'a Fields, key: &str) -> Result<&'a Fields> {

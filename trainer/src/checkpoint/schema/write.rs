@@ -9,8 +9,9 @@ use super::super::archive;
 use super::super::error::Problem;
 use super::super::tensor::StateDict;
 use super::super::value::{Dict, Key, Value};
-use super::{Best, Checkpoint, Metadata, OptimizerState, TrainingState};
+use super::{Best, Checkpoint, Metadata, Position, TrainingState};
 use crate::config::Setting;
+use crate::optim::SgdState;
 
 /// The metric that decides which epoch is best.
 const BEST_METRIC: &str = "metrics/mAP50-95";
@@ -69,8 +70,13 @@ impl Checkpoint {
             map50,
             epoch: best_epoch,
         } = training.best;
-        set("epoch", i64::from(training.epoch).into());
-        set("optimizer", optimizer(&training.optimizer));
+        set("epoch", (i64::from(training.finished_epochs) - 1).into());
+        if let Some(state) = &training.optimizer {
+            set("optimizer", optimizer(state));
+        }
+        if let Some(within) = &training.position {
+            set("gpurun_position", position(within));
+        }
         let config = training
             .config
             .iter()
@@ -109,25 +115,18 @@ fn tensors(state: &StateDict) -> Value<Tensor> {
 }
 
 /// The `state_dict()` of `torch.optim.SGD`.
-fn optimizer(optimizer: &OptimizerState) -> Value<Tensor> {
-    let state = optimizer
-        .momentum
-        .iter()
-        .enumerate()
-        .filter_map(|(index, momentum)| {
-            let buffer = Value::Tensor(momentum.as_ref()?.shallow_clone());
-            Some((
-                Key::Int(index as i64),
-                Value::Dict(Dict::from([(Key::from("momentum_buffer"), buffer)])),
-            ))
-        });
+fn optimizer(optimizer: &SgdState) -> Value<Tensor> {
+    let state = optimizer.momentum_buffers.iter().map(|(index, momentum)| {
+        let buffer = Value::Tensor(momentum.shallow_clone());
+        (
+            Key::Int(*index as i64),
+            Value::Dict(Dict::from([(Key::from("momentum_buffer"), buffer)])),
+        )
+    });
     let state = Value::Dict(state.collect());
-    let mut first = 0;
     let groups = optimizer.groups.iter().map(|group| {
-        let indices = first..first + group.parameters;
-        first = indices.end;
         Value::Dict(Dict::from([
-            (Key::from("lr"), group.lr.into()),
+            (Key::from("lr"), group.learning_rate.into()),
             (Key::from("momentum"), group.momentum.into()),
             (Key::from("dampening"), 0.into()),
             (Key::from("weight_decay"), group.weight_decay.into()),
@@ -136,13 +135,27 @@ fn optimizer(optimizer: &OptimizerState) -> Value<Tensor> {
             (Key::from("foreach"), Value::None),
             (Key::from("differentiable"), false.into()),
             (Key::from("fused"), Value::None),
-            (Key::from("params"), Value::List(indices.map(int).collect())),
+            (
+                Key::from("params"),
+                Value::List(group.parameters.iter().copied().map(int).collect()),
+            ),
         ]))
     });
     let groups = Value::List(groups.collect());
     Value::Dict(Dict::from([
         (Key::from("state"), state),
         (Key::from("param_groups"), groups),
+    ]))
+}
+
+/// Under a key of our own, which LibreYOLO passes over.
+fn position(position: &Position) -> Value<Tensor> {
+    Value::Dict(Dict::from([
+        (Key::from("step"), (position.step as i64).into()),
+        (
+            Key::from("loss_sums"),
+            Value::List(position.loss_sums.iter().map(|sum| (*sum).into()).collect()),
+        ),
     ]))
 }
 

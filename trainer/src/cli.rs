@@ -1,0 +1,173 @@
+//! The command line: which verb, with which settings.
+
+use gpurun_train::config::{Code, ConfigError, KEYS, TrainConfig, ValConfig, parse_assignments};
+
+/// What to do.
+pub(crate) enum Command {
+    Help(String),
+    Version,
+    Train {
+        config: Box<TrainConfig>,
+        explicit: Vec<gpurun_train::config::Assignment>,
+    },
+    Val(ValConfig),
+    Smoke {
+        device: String,
+    },
+}
+
+/// A command and how its result is printed.
+pub(crate) struct Invocation {
+    pub(crate) command: Command,
+    pub(crate) json: bool,
+}
+
+const USAGE: &str = "\
+Usage: gpurun-train <command> [key=value ...] [--json]
+
+Commands:
+  train   train YOLO9 on a dataset in YOLO layout
+  val     COCO figures of a checkpoint
+  smoke   prove that the device works, by a matrix product
+
+Keys are written key=value, --key value or --key=value, alike. `gpurun-train train --help` lists them.
+--json prints one JSON document on stdout; the log goes to stderr.
+";
+
+/// Reads the arguments, without the program's name.
+///
+/// # Errors
+/// When they make no sense; nothing has been started then.
+pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, ConfigError> {
+    let json = wants_json(arguments);
+    let words: Vec<String> = arguments
+        .iter()
+        .filter(|word| !is_json(word))
+        .cloned()
+        .collect();
+    let Some((verb, rest)) = words.split_first() else {
+        return Err(ConfigError::new(Code::RequiredKey, "no command given")
+            .suggest("See gpurun-train --help"));
+    };
+    let help = rest
+        .iter()
+        .any(|word| matches!(word.as_str(), "--help" | "-h"));
+    let command = match verb.as_str() {
+        "--help" | "-h" | "help" => Command::Help(USAGE.to_owned()),
+        "--version" | "-V" | "version" => Command::Version,
+        "train" if help => Command::Help(train_help()),
+        "val" | "smoke" if help => Command::Help(USAGE.to_owned()),
+        "train" => {
+            let flags = |key: &str| KEYS.iter().any(|info| info.name == key && info.is_flag());
+            let explicit = parse_assignments(rest, flags)?;
+            Command::Train {
+                config: Box::new(TrainConfig::from_assignments(&explicit)?),
+                explicit,
+            }
+        }
+        "val" => Command::Val(ValConfig::from_assignments(&parse_assignments(
+            rest,
+            |_| false,
+        )?)?),
+        "smoke" => Command::Smoke {
+            device: smoke_device(rest)?,
+        },
+        other => {
+            let error = ConfigError::new(Code::UnknownKey, format!("unknown command `{other}`"));
+            return Err(error.suggest("There are train, val and smoke"));
+        }
+    };
+    Ok(Invocation { command, json })
+}
+
+/// Whether `--json` is among the arguments, which decides the form of errors too.
+pub(crate) fn wants_json(arguments: &[String]) -> bool {
+    arguments.iter().any(|word| is_json(word))
+}
+
+fn is_json(word: &str) -> bool {
+    matches!(word, "--json" | "json=true")
+}
+
+fn smoke_device(words: &[String]) -> Result<String, ConfigError> {
+    let mut device = "auto".to_owned();
+    for assignment in parse_assignments(words, |_| false)? {
+        match assignment.key.as_str() {
+            "device" => device = assignment.value,
+            other => {
+                return Err(ConfigError::new(
+                    Code::UnknownKey,
+                    format!("smoke has no key `{other}`"),
+                )
+                .suggest("It has `device`"));
+            }
+        }
+    }
+    Ok(device)
+}
+
+fn train_help() -> String {
+    let defaults = TrainConfig::default();
+    let mut help =
+        "Usage: gpurun-train train data=DATA.yaml [key=value ...] [--json]\n\n".to_owned();
+    for info in KEYS {
+        let default = (info.get)(&defaults).to_string();
+        let default = if default.is_empty() {
+            default
+        } else {
+            format!(" [{default}]")
+        };
+        help.push_str(&format!("  {:<16} {}{default}\n", info.name, info.help));
+    }
+    help.push_str("\nExit codes: 0 done, 1 failure, 2 settings, 3 dataset, 4 model, 130 SIGINT, 143 SIGTERM.\n");
+    help
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(words: &[&str]) -> Result<Invocation, ConfigError> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn verbs_are_read() {
+        let invocation = command(&["train", "data=d.yaml", "--epochs", "3", "--json"]).unwrap();
+        let Command::Train { config, explicit } = invocation.command else {
+            panic!("no train")
+        };
+        assert_eq!(
+            (config.epochs, explicit.len(), invocation.json),
+            (3, 2, true)
+        );
+        assert!(matches!(
+            command(&["smoke", "--device", "cpu"]).unwrap().command,
+            Command::Smoke { device } if device == "cpu"
+        ));
+        assert!(matches!(
+            command(&["--version"]).unwrap().command,
+            Command::Version
+        ));
+    }
+
+    #[test]
+    fn help_names_every_key() {
+        let Command::Help(help) = command(&["train", "--help"]).unwrap().command else {
+            panic!("no help")
+        };
+        assert!(KEYS.iter().all(|info| help.contains(info.name)));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for words in [&[][..], &["fly"], &["smoke", "speed=1"], &["train"]] {
+            assert_eq!(
+                command(words).err().map(|e| e.code.exit_code()),
+                Some(2),
+                "{words:?}"
+            );
+        }
+    }
+}

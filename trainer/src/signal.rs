@@ -1,0 +1,71 @@
+//! SIGTERM and SIGINT end a training after the step in hand.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// Who asked for the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGTERM.
+    Terminated,
+    /// SIGINT.
+    Interrupted,
+}
+
+impl Stop {
+    /// `error.type` in status.json; for SIGINT it is Python's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stop::Terminated => "Terminated",
+            Stop::Interrupted => "KeyboardInterrupt",
+        }
+    }
+}
+
+/// What has come in so far.
+#[derive(Debug, Clone, Default)]
+pub struct Signals {
+    terminated: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Takes both signals over for this process. The second of a kind ends it at once.
+    ///
+    /// # Errors
+    /// When the system refuses a handler.
+    pub fn install() -> io::Result<Signals> {
+        let signals = Signals::default();
+        for (signal, flag) in [
+            (SIGTERM, &signals.terminated),
+            (SIGINT, &signals.interrupted),
+        ] {
+            flag::register_conditional_default(signal, Arc::clone(flag))?;
+            flag::register(signal, Arc::clone(flag))?;
+        }
+        Ok(signals)
+    }
+
+    /// Whether to stop.
+    pub fn stop(&self) -> Option<Stop> {
+        if self.terminated.load(Ordering::Relaxed) {
+            Some(Stop::Terminated)
+        } else if self.interrupted.load(Ordering::Relaxed) {
+            Some(Stop::Interrupted)
+        } else {
+            None
+        }
+    }
+
+    /// As if the signal had come.
+    pub fn request(&self, stop: Stop) {
+        match stop {
+            Stop::Terminated => self.terminated.store(true, Ordering::Relaxed),
+            Stop::Interrupted => self.interrupted.store(true, Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `gpurun-train val`: the figures of a weights file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use gpurun_dataset::{DataConfig, Split};
+use serde::Serialize;
+
+use super::device::{choose_device, limit_threads};
+use super::error::TrainError;
+use super::restore::load_all;
+use super::session::{architecture, padding};
+use super::setup::{load_data, samples};
+use super::source::{Source, weights};
+use super::validate::{Validator, ValidatorConfig};
+use crate::checkpoint::Checkpoint;
+use crate::config::{Code, ValConfig};
+use crate::eval::NmsConfig;
+use crate::model::{Yolo9, Yolo9Config};
+use crate::signal::{Signals, Stop};
+
+/// Where weights without metadata are measured.
+const DEFAULT_IMGSZ: u32 = 640;
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ValReport {
+    pub schema_version: u32,
+    pub model: String,
+    pub model_family: &'static str,
+    pub data: String,
+    pub split: String,
+    pub imgsz: u32,
+    /// `metrics/*` and `speed/*`, under LibreYOLO's names.
+    pub metrics: BTreeMap<&'static str, f64>,
+}
+
+/// Measures a weights file on a split.
+///
+/// # Errors
+/// For data, weights or a device that can't be used, and on a signal.
+pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainError> {
+    let device = choose_device(&config.device)?;
+    limit_threads();
+    let data = load_data(&config.data)?;
+    let samples = samples(&data, split(&config.split))?;
+    let Source::Weights {
+        state,
+        letterbox_pad,
+    } = weights(&config.model)?
+    else {
+        return Err(TrainError::new(
+            Code::ModelLoadFailed,
+            "ValueError",
+            "no weights",
+        ));
+    };
+    let imgsz = config.imgsz.unwrap_or_else(|| trained_imgsz(config));
+    let shape = architecture(&state)?;
+    check_classes(&shape, &data)?;
+    let model = Yolo9::new(
+        &Yolo9Config {
+            aux: false,
+            ..shape
+        },
+        device,
+    );
+    load_all(&model, &state, "the weights")?;
+    let nms = NmsConfig {
+        confidence: config.conf as f32,
+        iou: config.iou as f32,
+        max_detections: config.max_det as usize,
+        ..NmsConfig::default()
+    };
+    let validator = ValidatorConfig {
+        imgsz,
+        batch: config.batch,
+        workers: config.workers,
+        padding: padding(&letterbox_pad),
+        nms,
+    };
+    let validation = Validator::new(samples, &data, &validator)
+        .run(&model, signals)?
+        .ok_or_else(|| TrainError::from(signals.stop().unwrap_or(Stop::Terminated)))?;
+    Ok(ValReport {
+        schema_version: 1,
+        model: config.model.display().to_string(),
+        model_family: "yolo9",
+        data: config.data.display().to_string(),
+        split: config.split.clone(),
+        imgsz,
+        metrics: validation.metrics.into_iter().collect(),
+    })
+}
+
+fn split(name: &str) -> Split {
+    Split::ALL
+        .into_iter()
+        .find(|split| split.as_str() == name)
+        .unwrap_or(Split::Val)
+}
+
+fn trained_imgsz(config: &ValConfig) -> u32 {
+    Checkpoint::read_metadata(&config.model).map_or(DEFAULT_IMGSZ, |metadata| {
+        metadata.imgsz.next_multiple_of(32)
+    })
+}
+
+fn check_classes(shape: &Yolo9Config, data: &DataConfig) -> Result<(), TrainError> {
+    if usize::try_from(shape.nc) == Ok(data.names.len()) {
+        return Ok(());
+    }
+    let message = format!(
+        "the weights know {} classes, {} names {}",
+        shape.nc,
+        data.file.display(),
+        data.names.len()
+    );
+    Err(TrainError::new(Code::DataInvalid, "ValueError", message)
+        .suggest("Give the dataset they were trained on"))
+}
+
+impl fmt::Display for ValReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in self
+            .metrics
+            .iter()
+            .filter(|(name, _)| !name.contains("(B)"))
+        {
+            writeln!(
+                f,
+                "{:<22} {value:.4}",
+                name.strip_prefix("metrics/").unwrap_or(name)
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -77,6 +77,7 @@ fn checkpoint() -> Checkpoint {
                 step: 12,
                 loss_sums: [1.0, 0.5, 0.25, 0.25],
             }),
+            row: Some("{\"epoch\":5}".to_owned()),
             loss: 3.25,
             best: Best {
                 map50_95: 0.4,
@@ -134,6 +135,7 @@ fn a_checkpoint_reads_back_whole() {
         (read.finished_epochs, read.position),
         (5, original.position)
     );
+    assert_eq!(read.row.as_deref(), Some("{\"epoch\":5}"));
     assert_eq!((read.loss, &read.best), (3.25, &original.best));
     assert_eq!(read.config, original.config);
     assert_eq!(read.config.len(), 92);

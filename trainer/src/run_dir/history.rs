@@ -20,17 +20,25 @@ pub struct History {
 
 impl History {
     /// Begins a history at `start_epoch` (counted from 1): rows from there on, which an earlier process
-    /// wrote after its last checkpoint, are dropped; at 1 the history begins empty.
+    /// wrote after its last checkpoint, are dropped; at 1 the history begins empty. `last_row` is the line
+    /// of the last finished epoch as the checkpoint has it, for a process that was killed before it could
+    /// write it here.
     ///
     /// # Errors
     /// When the files can't be read or replaced.
-    pub fn begin(run_dir: &RunDir, start_epoch: u32) -> io::Result<History> {
+    pub fn begin(
+        run_dir: &RunDir,
+        start_epoch: u32,
+        last_row: Option<&str>,
+    ) -> io::Result<History> {
         let jsonl = run_dir.file("metrics.jsonl");
-        let mut rows = match fs::read(&jsonl) {
-            Ok(bytes) => metrics::read(&bytes).rows,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => vec![],
-            Err(e) => return Err(e),
+        let mut lines = match fs::read(&jsonl) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            read => read.unwrap_or_default(),
         };
+        lines.push(b'\n');
+        lines.extend(last_row.unwrap_or_default().as_bytes());
+        let mut rows = metrics::read(&lines).rows;
         rows.retain(|row| row.epoch < start_epoch);
         let history = History {
             jsonl,
@@ -168,7 +176,7 @@ mod tests {
     fn columns_are_the_union() {
         let dir = tempfile::tempdir().unwrap();
         let run = RunDir::open(dir.path()).unwrap();
-        let mut history = History::begin(&run, 1).unwrap();
+        let mut history = History::begin(&run, 1, None).unwrap();
         history.push(row(1, &[("lr/group0", 0.1)])).unwrap();
         history
             .push(row(2, &[("metrics/mAP50", 0.5), ("lr/group0", 0.2)]))
@@ -188,7 +196,7 @@ mod tests {
     fn a_resume_drops_what_comes_again() {
         let dir = tempfile::tempdir().unwrap();
         let run = RunDir::open(dir.path()).unwrap();
-        let mut history = History::begin(&run, 1).unwrap();
+        let mut history = History::begin(&run, 1, None).unwrap();
         for epoch in 1..=3 {
             history.push(row(epoch, &[])).unwrap();
         }
@@ -197,7 +205,7 @@ mod tests {
             .open(run.file("metrics.jsonl"))
             .unwrap();
         torn.write_all(b"{\"epoch\": 4, \"ti").unwrap();
-        let mut history = History::begin(&run, 3).unwrap();
+        let mut history = History::begin(&run, 3, None).unwrap();
         assert_eq!(history.rows().len(), 2);
         history.push(row(3, &[])).unwrap();
         let read = metrics::read(&fs::read(run.file("metrics.jsonl")).unwrap());
@@ -206,11 +214,33 @@ mod tests {
     }
 
     #[test]
+    fn the_checkpoint_fills_in_what_was_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = RunDir::open(dir.path()).unwrap();
+        let mut history = History::begin(&run, 1, None).unwrap();
+        history.push(row(1, &[])).unwrap();
+        let line = row(2, &[]).to_line().unwrap();
+        let epochs =
+            |history: &History| -> Vec<u32> { history.rows().iter().map(|r| r.epoch).collect() };
+        assert_eq!(
+            epochs(&History::begin(&run, 3, Some(&line)).unwrap()),
+            [1, 2]
+        );
+        assert_eq!(
+            epochs(&History::begin(&run, 3, Some(&line)).unwrap()),
+            [1, 2]
+        );
+    }
+
+    #[test]
     fn a_fresh_start_is_clean() {
         let dir = tempfile::tempdir().unwrap();
         let run = RunDir::open(dir.path()).unwrap();
-        History::begin(&run, 1).unwrap().push(row(1, &[])).unwrap();
-        assert!(History::begin(&run, 1).unwrap().rows().is_empty());
+        History::begin(&run, 1, None)
+            .unwrap()
+            .push(row(1, &[]))
+            .unwrap();
+        assert!(History::begin(&run, 1, None).unwrap().rows().is_empty());
         assert!(!run.file("metrics.jsonl").exists());
     }
 }

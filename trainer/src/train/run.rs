@@ -190,8 +190,7 @@ impl Session {
     /// Writes the epoch down: checkpoint, history, status, in this order.
     fn finish_epoch(&mut self, row: EpochRow) -> Result<(), TrainError> {
         self.epoch += 1;
-        self.save_epoch(row.is_best == Some(true))
-            .inspect_err(|_| self.epoch -= 1)?;
+        self.save_epoch(&row).inspect_err(|_| self.epoch -= 1)?;
         self.events.push(self.event(&row));
         if let Err(e) = self.history.push(row.clone()) {
             tracing::warn!("could not write the history of epoch {}: {e}", row.epoch);

@@ -1,5 +1,7 @@
 //! From the run to its checkpoint.
 
+use gpurun_protocol::metrics::EpochRow;
+
 use super::error::TrainError;
 use super::session::Session;
 use crate::checkpoint::{Checkpoint, Position, TrainingState};
@@ -11,14 +13,15 @@ impl Session {
     ///
     /// # Errors
     /// When the disk is full or can't be written; the previous checkpoint is whole then.
-    pub(super) fn save_epoch(&self, is_best: bool) -> Result<(), TrainError> {
+    pub(super) fn save_epoch(&self, row: &EpochRow) -> Result<(), TrainError> {
+        let is_best = row.is_best == Some(true);
         let period = self.config.save_period;
         let is_kept = period > 0 && self.epoch.is_multiple_of(period);
         let saved_as = SavedAs {
             best: is_best,
             epoch: is_kept.then_some(self.epoch),
         };
-        save_checkpoint(&self.run_dir, &self.checkpoint(None), saved_as)?;
+        save_checkpoint(&self.run_dir, &self.checkpoint(None, Some(row)), saved_as)?;
         if is_best {
             tracing::info!(
                 "New best model saved - Epoch {}: {}={:.4}",
@@ -50,15 +53,18 @@ impl Session {
         // Before the first step there is nothing that a fresh start wouldn't give.
         let is_fresh = self.epoch == 0 && position.step == 0;
         if !is_fresh
-            && let Err(e) =
-                save_checkpoint(&self.run_dir, &self.checkpoint(Some(position)), saved_as)
+            && let Err(e) = save_checkpoint(
+                &self.run_dir,
+                &self.checkpoint(Some(position), self.history.rows().last()),
+                saved_as,
+            )
         {
             tracing::error!("the state within the epoch could not be saved: {e}");
         }
         stop.into()
     }
 
-    fn checkpoint(&self, position: Option<Position>) -> Checkpoint {
+    fn checkpoint(&self, position: Option<Position>, row: Option<&EpochRow>) -> Checkpoint {
         let train_model = self.model.state_dict();
         let model = match &self.ema {
             Some(ema) => ema.model().state_dict(),
@@ -73,6 +79,7 @@ impl Session {
             training: Some(TrainingState {
                 finished_epochs: self.epoch,
                 position,
+                row: row.and_then(|row| row.to_line().ok()),
                 loss: self.last_loss,
                 best: self.best.clone(),
                 config: self.record.clone(),

@@ -114,7 +114,7 @@ impl Session {
                 .into_iter()
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect(),
-            history: History::begin(&run_dir, state.epoch + 1)?,
+            history: History::begin(&run_dir, state.epoch + 1, state.row.as_deref())?,
             status: StatusFile::begin(&run_dir, &facts),
             loss: DetectionLoss {
                 aux_weight: config.aux_weight,
@@ -149,6 +149,8 @@ struct State {
     best: Best,
     epoch: u32,
     position: Option<Position>,
+    /// The last finished epoch's line of the history.
+    row: Option<String>,
 }
 
 impl State {
@@ -215,6 +217,7 @@ impl State {
                 state.best = training.best;
                 state.epoch = training.finished_epochs;
                 state.position = training.position;
+                state.row = training.row;
                 tracing::info!(
                     "Resuming from {}: {} epochs done",
                     path.display(),
@@ -257,6 +260,7 @@ impl State {
             best: Best::default(),
             epoch: 0,
             position: None,
+            row: None,
         }
     }
 }

@@ -41,6 +41,9 @@ pub struct TrainingState {
     pub finished_epochs: u32,
     /// Where the next epoch was interrupted; other readers begin that epoch anew.
     pub position: Option<Position>,
+    /// The last finished epoch's line of metrics.jsonl, which a process killed between the two files did
+    /// not write; other readers pass over it.
+    pub row: Option<String>,
     /// Mean loss of the last finished epoch.
     pub loss: f64,
     pub best: Best,

@@ -103,6 +103,10 @@ fn training(archive: &mut Archive, fields: &Fields) -> Result<TrainingState> {
     )?;
     Ok(TrainingState {
         finished_epochs,
+        row: fields
+            .get("gpurun_row")
+            .and_then(Value::as_text)
+            .map(str::to_owned),
         position: fields.get("gpurun_position").map(position).transpose()?,
         loss: fields
             .get("loss")

@@ -74,6 +74,9 @@ impl Checkpoint {
         if let Some(state) = &training.optimizer {
             set("optimizer", optimizer(state));
         }
+        if let Some(row) = &training.row {
+            set("gpurun_row", row.as_str().into());
+        }
         if let Some(within) = &training.position {
             set("gpurun_position", position(within));
         }

@@ -1,0 +1,7 @@
+//! `gpurun-train` as a process, on a small generated dataset: whole runs, signals, a resume, a full disk.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod errors;
+mod interruption;
+mod run;
+mod support;

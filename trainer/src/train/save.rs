@@ -4,7 +4,7 @@ use gpurun_protocol::metrics::EpochRow;
 
 use super::error::TrainError;
 use super::session::Session;
-use crate::checkpoint::{Checkpoint, Position, TrainingState};
+use crate::checkpoint::{Checkpoint, Position, StateDict, TrainingState};
 use crate::run_dir::{SavedAs, save_checkpoint};
 use crate::signal::{Signals, Stop};
 
@@ -65,9 +65,9 @@ impl Session {
     }
 
     fn checkpoint(&self, position: Option<Position>, row: Option<&EpochRow>) -> Checkpoint {
-        let train_model = self.model.state_dict();
+        let train_model = dense(self.model.state_dict());
         let model = match &self.ema {
-            Some(ema) => ema.model().state_dict(),
+            Some(ema) => dense(ema.model().state_dict()),
             None => train_model
                 .iter()
                 .map(|(name, tensor)| (name.clone(), tensor.shallow_clone()))
@@ -92,4 +92,12 @@ impl Session {
             }),
         }
     }
+}
+
+/// Contiguous tensors, so that `model` and `ema`, which are the same, share their storages in the file.
+fn dense(state: StateDict) -> StateDict {
+    state
+        .into_iter()
+        .map(|(name, tensor)| (name, tensor.contiguous()))
+        .collect()
 }

@@ -108,6 +108,11 @@ fn weights_hold_the_averages_and_the_training_state() {
         (64, "t")
     );
     assert_eq!(checkpoint.model.len(), 1770);
+    // Three float copies, of which the averages are under two names.
+    let size = fs::metadata(bench.path("runs/r/weights/last.pt"))
+        .unwrap()
+        .len();
+    assert!((30_000_000..40_000_000).contains(&size), "{size} bytes");
     let training = checkpoint.training.unwrap();
     assert_eq!(
         (

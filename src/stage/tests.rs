@@ -261,3 +261,36 @@ fn what_does_not_fit_is_refused_before_a_byte_is_copied() {
     assert!(space::check(&ground.home(), 1, Some(full)).is_err());
     assert!(space::check(&ground.home(), 0, Some(full)).is_ok());
 }
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn the_blood_cells_travel_as_directory_and_as_tar() {
+    let shared = std::env::var_os("GPURUN_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+        PathBuf::from,
+    );
+    let bccd = shared.join("data/bccd");
+    if !bccd.is_dir() {
+        eprintln!("skipped: {} is not there", bccd.display());
+        return;
+    }
+    let headers_only = CheckOptions {
+        decode: false,
+        ..CheckOptions::default()
+    };
+    let ground = Ground::new();
+    let tar = ground.0.path().join("bccd.tar");
+    let mut packed = tar::Builder::new(fs::File::create(&tar).expect("created"));
+    packed.append_dir_all("bccd", &bccd).expect("packed");
+    packed.finish().expect("closed");
+    for source in [bccd.clone(), tar] {
+        let scratch = ground.0.path().join("scratch");
+        let seen = examine(&source, &scratch, headers_only).expect("readable");
+        assert!(!seen.has_errors(), "{:?}", seen.report.findings);
+        assert_eq!(seen.report.stats.splits[&Split::Train].images, 205);
+        let data = seen.data.expect("it can travel");
+        assert_eq!(data.config, "data.yaml");
+        ground.put(&source).expect("room for it");
+        assert_eq!(content(&ground.dest()), content(&bccd));
+    }
+}

@@ -143,15 +143,9 @@ impl Story {
             .max_hours
             .is_some_and(|max| self.run.running_hours(world.now) >= max);
         let no_stop = !world.scenario.spec.offers[0].card.stop.exists();
-        let ended = one
-            .training
-            .as_ref()
-            .and_then(|training| progress(training, &world.scenario, world.now).end);
         let grace = TimeDelta::seconds(i64::try_from(stop.grace_seconds).unwrap_or(i64::MAX));
-        // A training that doesn't hear the order to end counts from that order.
-        let since = ended
-            .map(|(at, _)| at)
-            .max(self.run.end_ordered.as_ref().map(|order| order.at));
+        let ordered = self.run.end_ordered.as_ref().map(|order| order.at);
+        let since = ordered.max(Some(self.run.asked_at));
         let wished = self.run.intent == Intent::Destroy;
         let grace_over = since.is_some_and(|at| world.now >= at + grace);
         if poor || (late && no_stop) || (wished && (self.run.force || grace_over)) {

@@ -9,3 +9,6 @@ mod verbs;
 pub use done::{ActionResult, begin, finish};
 pub use seen::absorb;
 pub use verbs::{ask_destroy, ask_start, ask_stop};
+
+#[cfg(test)]
+mod tests;

@@ -13,14 +13,23 @@
 mod agent;
 mod commands;
 mod document;
+mod drive;
 mod error;
+mod execute;
 mod exit_code;
 mod job;
+mod launch;
+mod observe;
+mod orphans;
+mod progress;
+mod reconcile;
 mod remote;
 mod settings;
+mod shell;
 mod sink;
 mod stage;
 mod store;
+mod summary;
 mod ui;
 
 use clap::Parser;

@@ -87,6 +87,18 @@ impl Mul<Gigabytes> for GigabyteRate {
     }
 }
 
+impl Money {
+    /// As it reads, to the cent; below ten cents to a hundredth of a cent, so that a short run's bill still adds up.
+    pub fn precise(self) -> String {
+        let small = self.amount().abs() < Decimal::new(1, 1);
+        if self.is_zero() || !small {
+            return self.to_string();
+        }
+        let sign = if self < Self::ZERO { "-" } else { "" };
+        format!("{sign}${}", crate::decimal_unit::rounded(self.amount().abs(), 4))
+    }
+}
+
 impl fmt::Display for Money {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = self.to_cents();
@@ -128,6 +140,16 @@ mod tests {
     use rust_decimal_macros::dec;
 
     use super::*;
+
+    #[test]
+    fn a_small_bill_is_not_rounded_to_nothing() {
+        let read = |amount| Money::new(amount).precise();
+        assert_eq!(read(dec!(0)), "$0.00");
+        assert_eq!(read(dec!(0.00273)), "$0.0027");
+        assert_eq!(read(dec!(-0.00273)), "-$0.0027");
+        assert_eq!(read(dec!(0.1)), "$0.10");
+        assert_eq!(read(dec!(60)), "$60.00");
+    }
 
     #[test]
     fn people_may_write_the_unit_or_leave_it() {

@@ -20,6 +20,18 @@ decimal_unit! {
     parse: |text, words| parse(text, &["GB", "G"], words), decimals: 0
 }
 
+impl Gigabytes {
+    pub fn from_bytes(bytes: u64) -> Self {
+        Self::new(Decimal::from(bytes) / dec!(1_000_000_000))
+    }
+
+    /// Whole bytes, rounded down; the largest number where it doesn't fit.
+    pub fn to_bytes(self) -> u64 {
+        let bytes = self.amount().saturating_mul(dec!(1_000_000_000));
+        u64::try_from(bytes.trunc()).unwrap_or(u64::MAX)
+    }
+}
+
 impl Hours {
     pub fn from_minutes(minutes: Decimal) -> Self {
         Self::new(minutes / dec!(60))
@@ -243,6 +255,9 @@ mod tests {
         assert_eq!("10h".parse::<Hours>(), Ok(Hours::new(dec!(10))));
         assert_eq!("43GB".parse::<Gigabytes>(), Ok(Gigabytes::new(dec!(43))));
         assert_eq!(Gigabytes::new(dec!(250)).to_string(), "250 GB");
+        assert_eq!(Gigabytes::from_bytes(1_500_000_000).amount(), dec!(1.5));
+        assert_eq!(Gigabytes::new(dec!(1.5)).to_bytes(), 1_500_000_000);
+        assert_eq!(Gigabytes::new(Decimal::MAX).to_bytes(), u64::MAX);
     }
 
     #[test]

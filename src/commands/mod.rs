@@ -1,7 +1,21 @@
 //! One file per verb: `Args`, whose doc comments are the help, and `run`.
 
 mod agent;
+mod ask;
 pub(crate) mod cost;
+mod destroy;
+mod explain;
+mod launch;
+mod logs;
+mod offers;
+mod orphans;
+mod pull;
+mod push;
+mod reap;
+mod start;
+mod status;
+mod stop;
+mod wait;
 
 use crate::{error::Result, exit_code::ExitCode, ui::Ui};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -33,7 +47,20 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Launch(Box<launch::Args>),
+    Status(status::Args),
+    Logs(logs::Args),
+    Wait(wait::Args),
+    Stop(stop::Args),
+    Start(start::Args),
+    Destroy(destroy::Args),
+    Pull(pull::Args),
+    Push(push::Args),
     Cost(Box<cost::Args>),
+    Offers(offers::Args),
+    Reap(reap::Args),
+    Orphans(orphans::Args),
+    Explain(explain::Args),
     #[command(hide = true)]
     Agent(agent::Args),
 }
@@ -41,7 +68,20 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         match self {
+            Self::Launch(args) => args.run(ui),
+            Self::Status(args) => args.run(ui),
+            Self::Logs(args) => args.run(ui),
+            Self::Wait(args) => args.run(ui),
+            Self::Stop(args) => args.run(ui),
+            Self::Start(args) => args.run(ui),
+            Self::Destroy(args) => args.run(ui),
+            Self::Pull(args) => args.run(ui),
+            Self::Push(args) => args.run(ui),
             Self::Cost(args) => args.run(ui),
+            Self::Offers(args) => args.run(ui),
+            Self::Reap(args) => args.run(ui),
+            Self::Orphans(args) => args.run(ui),
+            Self::Explain(args) => args.run(ui),
             Self::Agent(args) => args.run(ui),
         }
     }

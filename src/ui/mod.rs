@@ -4,10 +4,12 @@ pub(crate) mod cost;
 pub(crate) mod format;
 mod progress;
 mod run_cost;
+mod steps;
 mod table;
 mod terminal;
 
 pub(crate) use progress::{Follower, Progress};
 pub(crate) use run_cost::run_cost;
+pub(crate) use steps::Steps;
 pub(crate) use table::{Column, table};
 pub(crate) use terminal::{SCHEMA_VERSION, Ui, usage};

@@ -5,7 +5,7 @@ use crate::{
     error::{Failure, Result},
     exit_code::ExitCode,
     settings::Environment,
-    store::{Ledger, StoreError},
+    store::Ledger,
     ui,
     ui::Ui,
 };
@@ -16,28 +16,20 @@ const SHORTEST_ID: usize = 2;
 
 pub(super) fn run(asked: &str, ui: &Ui, now: DateTime<Utc>) -> Result<ExitCode> {
     let state = Environment::of_process().state_directory();
-    let ledger = Ledger::open_existing(&state).map_err(failure)?;
+    let ledger = Ledger::open_existing(&state)?;
     let ledger = ledger.ok_or_else(|| {
         let message = format!("there is no run `{asked}`: no run was ever launched from here");
         Failure::new(ExitCode::NotFound, message, "gpurun launch starts one")
     })?;
-    let record = ledger.find(asked).map_err(failure)?;
+    let record = ledger.find(asked)?;
     if ui.json {
         ui.json(&RunDocument::new(&record, now));
         return Ok(ExitCode::Success);
     }
-    let id = ledger.short_id(&record.id, SHORTEST_ID).map_err(failure)?;
+    let id = ledger.short_id(&record.id, SHORTEST_ID)?;
     let title = format!("{id} {}", record.name);
     ui.data(&ui::run_cost(&title, &record.costs(now)));
     Ok(ExitCode::Success)
-}
-
-fn failure(error: StoreError) -> Failure {
-    let code = match error {
-        StoreError::UnknownRun { .. } | StoreError::Ambiguous { .. } => ExitCode::NotFound,
-        _ => ExitCode::Ledger,
-    };
-    Failure::new(code, error.to_string(), error.remedy())
 }
 
 #[cfg(test)]

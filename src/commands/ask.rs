@@ -1,0 +1,126 @@
+//! What `start`, `stop`, `destroy` and `wait` share: the wish goes into the ledger, then passes follow.
+
+use crate::drive::{End, Goal, drive};
+use crate::error::Result;
+use crate::exit_code::ExitCode;
+use crate::reconcile::Pass;
+use crate::shell::{Shell, block_on};
+use crate::store::{Event, EventKind};
+use crate::summary::RunSummary;
+use chrono::Utc;
+use gpurun_lifecycle::{Outcome, RunRecord};
+use serde::Serialize;
+
+/// Writes down what the person wants now.
+pub(super) fn ask(
+    shell: &Shell,
+    run: &RunRecord,
+    wish: &str,
+    change: impl FnOnce(&mut RunRecord),
+) -> Result<()> {
+    let event = Event {
+        at: Utc::now(),
+        kind: EventKind::Intent,
+        detail: wish.to_owned(),
+    };
+    shell.ledger.update(&run.id, Some(&event), change)?;
+    Ok(())
+}
+
+/// Passes until the goal is reached, then says how things stand.
+pub(super) fn reach(shell: &Shell, run: &str, goal: Goal) -> Result<ExitCode> {
+    match block_on(drive(shell, run, goal))? {
+        End::Reached(pass) => Ok(report(shell, &pass)),
+        End::Interrupted => {
+            shell.ui.talk(&format!(
+                " It goes on without you: `gpurun status {run}`. `gpurun reap`, by hand or by cron, does what is due."
+            ));
+            Ok(ExitCode::Interrupted)
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    run: RunSummary,
+}
+
+/// Weights, metrics, bill, verdict: what a run has come to.
+pub(super) fn report(shell: &Shell, pass: &Pass) -> ExitCode {
+    let run = &pass.run;
+    let now = Utc::now();
+    let code = exit_code(run);
+    let summary = RunSummary::new(run, Some((&pass.look.observation, &pass.plan)), now);
+    if shell.ui.json {
+        shell.ui.json(&Document { run: summary });
+        return code;
+    }
+    let ui = &shell.ui;
+    ui.data(&format!(" {:<10} {} ({})", "run", run.name, summary.state));
+    if let Some(training) = &summary.training {
+        if let Some(error) = &training.error {
+            ui.data(&format!(" {:<10} {}: {}", "error", error.kind, error.message));
+        }
+        if let Some(best) = &training.best {
+            let epochs = training
+                .epoch
+                .zip(training.total_epochs)
+                .map_or_else(String::new, |(epoch, total)| format!(" after epoch {epoch} of {total}"));
+            let name = best.name.trim_start_matches("metrics/");
+            ui.data(&format!(" {:<10} {name} {:.3}{epochs}", "metrics", best.value));
+        }
+    }
+    if let Some(verified) = &summary.verified {
+        ui.data(&format!(
+            " {:<10} {} ({}, verified by hash)",
+            "weights",
+            verified.location,
+            crate::ui::format::bytes(verified.bytes)
+        ));
+    }
+    for line in bill(run, now) {
+        ui.data(&line);
+    }
+    ui.data(&format!(" {:<10} {}", "verdict", pass.plan.verdict.reason));
+    for attention in &summary.attention {
+        ui.data(&format!(" {:<10} {attention}", "needs you"));
+    }
+    code
+}
+
+/// The bill, state by state, as a pocket calculator does it.
+pub(super) fn bill(run: &RunRecord, now: chrono::DateTime<Utc>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for cost in run.costs(now) {
+        for line in &cost.lines {
+            let state = format!("{:?}", line.state).to_lowercase();
+            lines.push(format!(
+                " {:<10} {state} {} s x {} / 3600 = {}",
+                "bill",
+                line.billed.num_seconds(),
+                line.rate,
+                line.amount.precise()
+            ));
+        }
+    }
+    lines.push(format!(
+        " {:<10} {} in all, {} now",
+        "bill",
+        run.spent(now).precise(),
+        run.burn(now)
+    ));
+    lines
+}
+
+/// What the process says of a run that has ended.
+fn exit_code(run: &RunRecord) -> ExitCode {
+    match run.ended.as_ref().map(|ended| ended.outcome) {
+        None | Some(Outcome::Completed | Outcome::Stopped | Outcome::Abandoned | Outcome::LeaseOver) => {
+            ExitCode::Success
+        }
+        Some(Outcome::NeverStarted) => ExitCode::Box,
+        Some(Outcome::Failed | Outcome::Killed | Outcome::Stalled | Outcome::Capped | Outcome::Vanished) => {
+            ExitCode::Training
+        }
+    }
+}

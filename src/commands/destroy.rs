@@ -1,0 +1,51 @@
+use super::ask;
+use crate::drive::Goal;
+use crate::error::{Failure, Result};
+use crate::exit_code::ExitCode;
+use crate::shell::Shell;
+use crate::ui::Ui;
+use gpurun_lifecycle::{RunRecord, ask_destroy};
+
+/// End the training and the box, once its checkpoints are verified off it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A name, or the start of an id
+    run: String,
+    /// Don't wait for checkpoints that are not verified: they are lost
+    #[arg(long)]
+    force: bool,
+    /// Don't ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Args {
+    pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let shell = Shell::open(ui)?;
+        let run = shell.find(&self.run)?;
+        ui.talk(&format!(" destroy {}: {}", run.name, what_is_safe(&run)));
+        let question = format!(" destroy {}?", run.name);
+        if self.force && !self.yes && !ui.confirm(&question) {
+            return Err(Failure::new(
+                ExitCode::Declined,
+                "nothing was destroyed",
+                "--yes answers the question that --force asks",
+            ));
+        }
+        ask::ask(&shell, &run, "destroy", |run| {
+            ask_destroy(run, self.force, chrono::Utc::now());
+        })?;
+        ask::reach(&shell, &run.id, Goal::Destroyed)
+    }
+}
+
+fn what_is_safe(run: &RunRecord) -> String {
+    let verified = run
+        .last_checkpoints
+        .as_ref()
+        .and_then(|last| last.value.newest_verified.as_ref());
+    match verified {
+        Some(verified) => format!("{} is verified off the box", verified.location),
+        None => "no checkpoint is verified off the box yet; it is pushed first".to_owned(),
+    }
+}

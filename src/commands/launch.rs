@@ -1,0 +1,169 @@
+use super::ask;
+use crate::drive::{End, Goal, drive};
+use crate::error::{Failure, Result};
+use crate::exit_code::ExitCode;
+use crate::job::{self, Job, JobArgs};
+use crate::launch::{
+    Market, Preview, disk, market, missing_keys, prepare, preview, quoted_offer, rebuild_terms, run_spec, shape,
+};
+use crate::settings::Settings;
+use crate::shell::{self, Shell, block_on};
+use crate::store::{Event, EventKind, new_run_id};
+use crate::ui::Ui;
+use chrono::{TimeDelta, Utc};
+use gpurun_lifecycle::{Gap, RunRecord};
+use gpurun_pricing::Gigabytes;
+
+/// Rent a box, install, prove it, stage the data, train detached, get the weights out, end the bill
+///
+/// The job comes from the file named, else ./gpurun.toml, else the flags; without any of them a bare box
+/// is rented, proved and left ready under a lease. Follows the training to its end; Ctrl-C leaves it
+/// running on its own.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    job: JobArgs,
+    /// Print the plan that would run and what the whole job would cost; change nothing
+    #[arg(long, short = 'n', help_heading = "Launch")]
+    dry_run: bool,
+    /// Don't ask before renting
+    #[arg(long, short, help_heading = "Launch")]
+    yes: bool,
+    /// Return as soon as the training runs
+    #[arg(long, short, help_heading = "Launch")]
+    detach: bool,
+    /// Launch in spite of errors in the data set
+    #[arg(long, help_heading = "Launch")]
+    allow_data_errors: bool,
+}
+
+impl Args {
+    pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let settings = shell::settings()?;
+        let current = std::env::current_dir().map_err(|error| {
+            Failure::new(
+                ExitCode::Failure,
+                format!("the current directory can't be read: {error}"),
+                "change into a directory that is there",
+            )
+        })?;
+        let job = job::load(self.job.clone(), &settings.defaults, &current)?;
+        job.check(&settings.local_boxes())?;
+        let data = prepare(&job, &settings, self.allow_data_errors, ui)?;
+        let resolved = job::resolve(&job.spec, data.as_ref());
+        let staged = Gigabytes::from_bytes(data.as_ref().map_or(0, |data| data.bytes));
+        let disk = disk(&job, &settings, data.as_ref());
+        let local = job.spec.gpu.count() == 0 || job.spec.provider.as_deref() == Some("local");
+        let shape = shape(&rebuild_terms(local, staged), job.spec.stop.max_hours, disk);
+
+        let providers = shell::providers(&settings);
+        let offers = match block_on(market(&providers, &job.spec, disk, &shape))? {
+            Market::Offers(offers) => offers,
+            Market::NoKey => return without_key(ui, &settings, &job, |offer| {
+                let spec = run_spec(&job.spec, resolved, vec![offer], disk);
+                (record(&job, spec), shape)
+            }, self.dry_run),
+        };
+        let card = &offers[0].card;
+        let prices = format!("{}, seen {}", card.source, card.as_of);
+        let run = record(&job, run_spec(&job.spec, resolved, offers, disk));
+        let shown = preview(&run, &shape, prices, Utc::now());
+        if self.dry_run {
+            shown.print(ui);
+            return Ok(ExitCode::Success);
+        }
+        go(ui, &self, run, &shown)
+    }
+}
+
+/// Says what it costs, asks, writes the run down, and drives it.
+fn go(ui: &Ui, args: &Args, run: RunRecord, shown: &Preview) -> Result<ExitCode> {
+    let shell = Shell::open(ui)?;
+    for line in shown.lines() {
+        ui.talk(&line);
+    }
+    let free_of_risk = run.spec.provider == "local";
+    if !args.yes && !free_of_risk && !ui.confirm(" rent?") {
+        return Err(Failure::new(
+            ExitCode::Declined,
+            "nothing was rented",
+            "--yes answers the question; -n only shows the plan",
+        ));
+    }
+    let event = Event {
+        at: Utc::now(),
+        kind: EventKind::Created,
+        detail: format!("launch of {}", run.name),
+    };
+    shell.ledger.insert(&run, &event)?;
+    match block_on(drive(&shell, &run.id, Goal::Launched))? {
+        End::Interrupted => {
+            ui.talk(&format!(
+                " Interrupted. What was begun is in the ledger: `gpurun start {id}` goes on, `gpurun destroy {id}` gives the box back.",
+                id = run.name
+            ));
+            Ok(ExitCode::Interrupted)
+        }
+        End::Reached(pass) if pass.run.ready_at.is_some() || args.detach || pass.run.ended.is_some() => {
+            let code = ask::report(&shell, &pass);
+            hints(ui, &pass.run);
+            Ok(code)
+        }
+        End::Reached(pass) => {
+            hints(ui, &pass.run);
+            ask::reach(&shell, &run.id, Goal::Settled)
+        }
+    }
+}
+
+fn hints(ui: &Ui, run: &RunRecord) {
+    let name = &run.name;
+    if run.ready_at.is_some() {
+        ui.talk(&format!(
+            " The box is yours until its lease ends. A training on it: `gpurun launch --data DIR --name OTHER`; give it back: `gpurun destroy {name}`"
+        ));
+    } else if run.ended.is_none() {
+        ui.talk(&format!(
+            " It runs without you. `gpurun status {name}` · `gpurun logs -f {name}` · `gpurun wait {name}`"
+        ));
+    }
+}
+
+fn record(job: &Job, spec: gpurun_lifecycle::RunSpec) -> RunRecord {
+    let now = Utc::now();
+    let gap = match job.spec.away_seconds.and_then(|seconds| i64::try_from(seconds).ok()) {
+        Some(seconds) => Gap::Declared {
+            back_at: now + TimeDelta::seconds(seconds),
+        },
+        None => Gap::Unknown,
+    };
+    RunRecord::new(&new_run_id(), &job.spec.name, spec, gap, now)
+}
+
+/// Shows what it would be, and what is missing.
+fn without_key(
+    ui: &Ui,
+    settings: &Settings,
+    job: &Job,
+    record: impl FnOnce(gpurun_pricing::Offer) -> (RunRecord, gpurun_pricing::estimate::JobShape),
+    dry_run: bool,
+) -> Result<ExitCode> {
+    let now = Utc::now();
+    let only = job.spec.provider.as_deref();
+    if let Some((offer, prices)) = quoted_offer(&job.spec, now.date_naive()) {
+        let (run, shape) = record(offer);
+        preview(&run, &shape, prices, now).print(ui);
+    }
+    let missing = missing_keys(settings, only);
+    if dry_run {
+        for line in &missing {
+            ui.talk(&format!(" {line}"));
+        }
+        return Ok(ExitCode::Success);
+    }
+    Err(Failure::new(
+        ExitCode::Provider,
+        format!("nothing was rented: no provider of {} can be asked\n{}", job.spec.gpu, missing.join("\n")),
+        "put one key where it says, or use this machine: --provider local",
+    ))
+}

@@ -1,0 +1,119 @@
+use crate::error::{Failure, Result};
+use crate::exit_code::ExitCode;
+use crate::observe;
+use crate::remote::{self, Command, Remote};
+use crate::shell::{Shell, block_on};
+use crate::ui::Ui;
+use gpurun_lifecycle::{Engine, RunRecord};
+use std::path::Path;
+use std::time::Duration;
+
+/// What the training printed
+///
+/// Read from the box; of a run whose box is gone, the log that was pushed with its checkpoints.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A name, or the start of an id
+    run: String,
+    /// Go on until the training ends
+    #[arg(long, short)]
+    follow: bool,
+    /// So many of the last lines; all with 0
+    #[arg(long, short = 'n', default_value_t = 200, value_name = "LINES")]
+    lines: u32,
+    /// Its standard error instead of its standard output (libreyolo logs there, and is shown so)
+    #[arg(long)]
+    stderr: bool,
+}
+
+const LOOK: Duration = Duration::from_millis(500);
+
+impl Args {
+    pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let shell = Shell::open(ui)?;
+        let run = shell.find(&self.run)?;
+        block_on(show(&shell, &run, &self))
+    }
+}
+
+async fn show(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
+    let Some(remote) = reach(shell, run).await? else {
+        return pushed(shell, run, args);
+    };
+    let stderr = args.stderr || run.spec.install.engine == Engine::Libreyolo;
+    let file = if stderr { "gpurun/stderr.log" } else { "gpurun/stdout.log" };
+    let start = match args.lines {
+        0 => "+1".to_owned(),
+        lines => lines.to_string(),
+    };
+    let size = size(remote.as_ref(), file).await?;
+    // The last lines of what was there when its size was taken; what comes later follows from there.
+    let tail = format!("head -c {size} {file} | tail -n {start}");
+    let first = output(remote.as_ref(), &["sh", "-c", &tail]).await?;
+    let mut offset = size;
+    let mut open = shell.ui.bytes(&first);
+    while args.follow && open {
+        let over = observe::observe(shell, run)
+            .await
+            .observation
+            .training
+            .value()
+            .is_none_or(|training| training.state.is_over());
+        let from = format!("+{}", offset + 1);
+        let more = output(remote.as_ref(), &["tail", "-c", &from, file]).await?;
+        offset += more.len() as u64;
+        open = more.is_empty() || shell.ui.bytes(&more);
+        if over {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(ExitCode::Success)
+}
+
+async fn reach(shell: &Shell, run: &RunRecord) -> Result<Option<Box<dyn Remote>>> {
+    let Some(instance) = &run.instance else {
+        return Ok(None);
+    };
+    let provider = shell.provider(&run.spec.provider)?;
+    let Some(access) = observe::access(provider, &instance.id).await? else {
+        return Ok(None);
+    };
+    Ok(Some(remote::connect(&access).await?))
+}
+
+async fn size(remote: &dyn Remote, file: &str) -> Result<u64> {
+    let counted = output(remote, &["sh", "-c", &format!("wc -c < {file}")]).await?;
+    Ok(String::from_utf8_lossy(&counted).trim().parse().unwrap_or(0))
+}
+
+async fn output(remote: &dyn Remote, argv: &[&str]) -> Result<Vec<u8>> {
+    let output = remote.exec(&Command::new(argv)).await?;
+    if output.success() {
+        return Ok(output.stdout);
+    }
+    Err(Failure::new(
+        ExitCode::Box,
+        format!("the log can't be read: {}", output.why()),
+        "`gpurun status` says whether the training was launched",
+    ))
+}
+
+/// The copy that went along with the checkpoints.
+fn pushed(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
+    let path = Path::new(&run.spec.checkpoints.to).join(&run.name).join("train.log");
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        Failure::new(
+            ExitCode::Box,
+            format!("{} has no box to read from, and {}: {error}", run.name, path.display()),
+            "a stopped box keeps its log: `gpurun start` brings it back",
+        )
+    })?;
+    let lines: Vec<&str> = text.lines().collect();
+    let skipped = match args.lines {
+        0 => 0,
+        lines_wanted => lines.len().saturating_sub(lines_wanted as usize),
+    };
+    shell.ui.data(&lines[skipped..].join("\n"));
+    Ok(ExitCode::Success)
+}

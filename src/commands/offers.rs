@@ -1,0 +1,124 @@
+use crate::error::{Failure, Result};
+use crate::exit_code::ExitCode;
+use crate::observe;
+use crate::shell::{self, block_on};
+use crate::ui::{Column, Ui, table};
+use gpurun_pricing::{Gigabytes, GpuRequest, Hours, Offer};
+use gpurun_pricing::estimate::{JobShape, TrainingTime};
+use gpurun_pricing::offer::{RankedOffer, rank};
+use gpurun_providers::OfferRequest;
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+/// What can be rented now, ranked by what the whole job would cost
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What to train on: 4090x8, h100x1, cpu
+    #[arg(long, default_value = "cpu")]
+    gpu: GpuRequest,
+    /// Disk in GB
+    #[arg(long, default_value_t = Decimal::TEN, value_name = "GB")]
+    disk: Decimal,
+    /// How long the job is, in hours
+    #[arg(long, default_value_t = Decimal::TEN, value_name = "HOURS")]
+    hours: Decimal,
+    /// Only this provider
+    #[arg(long)]
+    provider: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Document {
+    offers: Vec<RankedOffer>,
+    /// Providers that couldn't be asked, and why.
+    failed: Vec<String>,
+}
+
+impl Args {
+    pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let settings = shell::settings()?;
+        let providers = shell::providers(&settings);
+        let disk = Gigabytes::new(self.disk);
+        let request = OfferRequest {
+            gpu: self.gpu.clone(),
+            disk,
+            max_price: None,
+        };
+        let job = JobShape {
+            setup: Hours::ZERO,
+            staging: Hours::ZERO,
+            training: TrainingTime::Expected(Hours::new(self.hours)),
+            teardown: Hours::ZERO,
+            disk,
+            inbound: Gigabytes::ZERO,
+            outbound: Gigabytes::ZERO,
+        };
+        if let Some(name) = &self.provider
+            && shell::provider(&providers, name).is_none()
+        {
+            let known: Vec<&str> = providers.iter().map(|known| known.name()).collect();
+            return Err(Failure::new(
+                ExitCode::Usage,
+                format!("there is no provider `{name}`"),
+                format!("one of: {}", known.join(", ")),
+            ));
+        }
+        let mut found: Vec<Offer> = Vec::new();
+        let mut failed = Vec::new();
+        for provider in &providers {
+            if self.provider.as_deref().is_some_and(|name| name != provider.name()) {
+                continue;
+            }
+            match block_on(observe::offers(provider.as_ref(), &request)) {
+                Ok(offers) => found.extend(offers),
+                Err(error) => failed.push(error.to_string()),
+            }
+        }
+        let offers = rank(found, &self.gpu, &job);
+        show(ui, &self, offers, failed)
+    }
+}
+
+fn show(ui: &Ui, args: &Args, offers: Vec<RankedOffer>, failed: Vec<String>) -> Result<ExitCode> {
+    if ui.json {
+        ui.json(&Document { offers, failed });
+        return Ok(ExitCode::Success);
+    }
+    for failure in &failed {
+        ui.talk(&format!(" ! {failure}"));
+    }
+    if offers.is_empty() {
+        return Err(Failure::new(
+            ExitCode::Provider,
+            format!("nobody that can be asked rents {}", args.gpu),
+            "`gpurun cost --gpu NAME` knows list prices; `gpurun launch -n --gpu NAME` says which keys are missing",
+        ));
+    }
+    let disk = Gigabytes::new(args.disk);
+    let rows = offers
+        .iter()
+        .map(|ranked| {
+            let card = &ranked.offer.card;
+            vec![
+                ranked.offer.provider.clone(),
+                ranked.offer.id.clone(),
+                ranked.offer.gpu.describe(),
+                card.running_rate(disk).figure(),
+                card.stopped_rate(disk).figure(),
+                ranked.estimate.total.figure(),
+            ]
+        })
+        .collect();
+    ui.data(&table(
+        &[
+            Column::Text("provider"),
+            Column::Text("offer"),
+            Column::Text("box"),
+            Column::Number("$/h running"),
+            Column::Number("$/h stopped"),
+            Column::Number("$ for the job"),
+        ],
+        rows,
+    ));
+    Ok(ExitCode::Success)
+}

@@ -1,0 +1,141 @@
+use crate::error::Result;
+use crate::exit_code::ExitCode;
+use crate::observe::{Look, observe};
+use crate::shell::{Shell, block_on};
+use crate::store::Which;
+use crate::summary::RunSummary;
+use crate::ui::{Column, Ui, table};
+use chrono::Utc;
+use gpurun_lifecycle::{Phase, RunRecord, absorb, decide};
+use serde::Serialize;
+
+/// What every run does, costs and waits for
+///
+/// Looks at every open run's box first; changes nothing but what the ledger knows.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only this run: a name, or the start of an id
+    run: Option<String>,
+    /// Closed runs too, all of them; without it only the newest ten
+    #[arg(long, short)]
+    all: bool,
+    /// Don't look: show what the ledger knows
+    #[arg(long)]
+    offline: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    runs: Vec<RunSummary>,
+}
+
+const NEWEST_CLOSED: u32 = 10;
+
+impl Args {
+    pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
+        let Some(shell) = Shell::open_existing(ui)? else {
+            return Ok(show(None, ui, Vec::new()));
+        };
+        let runs = match &self.run {
+            Some(asked) => vec![shell.find(asked)?],
+            None => listed(&shell, self.all)?,
+        };
+        let summaries = if self.offline || runs.iter().all(|run| run.phase == Phase::Ended) {
+            let now = Utc::now();
+            runs.iter().map(|run| RunSummary::new(run, None, now)).collect()
+        } else {
+            block_on(look_at_all(&shell, runs))?
+        };
+        Ok(show(Some(&shell), ui, summaries))
+    }
+}
+
+fn listed(shell: &Shell, all: bool) -> Result<Vec<RunRecord>> {
+    let which = if all { Which::All } else { Which::Recent(NEWEST_CLOSED) };
+    let listing = shell.ledger.list(which)?;
+    for unreadable in &listing.unreadable {
+        shell.ui.talk(&format!(
+            "  ! run {} can't be read ({}); its box, if any, has the label {}",
+            unreadable.id, unreadable.why, unreadable.label
+        ));
+    }
+    Ok(listing.runs)
+}
+
+async fn look_at_all(shell: &Shell, runs: Vec<RunRecord>) -> Result<Vec<RunSummary>> {
+    let mut summaries = Vec::with_capacity(runs.len());
+    for run in runs {
+        summaries.push(look_at(shell, run).await?);
+    }
+    Ok(summaries)
+}
+
+/// A look that the ledger keeps, and what the next pass would make of it.
+async fn look_at(shell: &Shell, run: RunRecord) -> Result<RunSummary> {
+    if run.phase == Phase::Ended {
+        return Ok(RunSummary::new(&run, None, Utc::now()));
+    }
+    let Look { observation, .. } = observe(shell, &run).await;
+    let run = shell.ledger.update(&run.id, None, |run| absorb(run, &observation))?;
+    let plan = decide(&run, &observation);
+    Ok(RunSummary::new(&run, Some((&observation, &plan)), observation.now))
+}
+
+fn show(shell: Option<&Shell>, ui: &Ui, runs: Vec<RunSummary>) -> ExitCode {
+    if ui.json {
+        ui.json(&Document { runs });
+        return ExitCode::Success;
+    }
+    if runs.is_empty() {
+        ui.talk("No runs yet. `gpurun launch --help` shows how to start one; `gpurun launch -n` what it would cost.");
+        return ExitCode::Success;
+    }
+    let rows = runs
+        .iter()
+        .map(|run| {
+            let short = shell.and_then(|shell| shell.ledger.short_id(&run.id, 3).ok());
+            run.row(short.as_deref().unwrap_or(&run.id))
+        })
+        .collect();
+    ui.data(&table(
+        &[
+            Column::Text("run"),
+            Column::Text("name"),
+            Column::Text("state"),
+            Column::Text("where"),
+            Column::Number("epoch"),
+            Column::Number("best"),
+            Column::Number("eta"),
+            Column::Number("$/h"),
+            Column::Number("so far"),
+            Column::Text("next"),
+        ],
+        rows,
+    ));
+    for run in &runs {
+        for attention in &run.attention {
+            ui.data(&format!(" ! {}: {attention}", run.name));
+        }
+    }
+    if let [only] = runs.as_slice() {
+        detail(ui, only);
+    }
+    ExitCode::Success
+}
+
+fn detail(ui: &Ui, run: &RunSummary) {
+    if let Some(error) = run.training.as_ref().and_then(|training| training.error.as_ref()) {
+        ui.data(&format!(" error      {}: {}", error.kind, error.message));
+    }
+    if let Some(verified) = &run.verified {
+        ui.data(&format!(
+            " verified   {} ({}), sha256 {}…",
+            verified.location,
+            verified.milestone,
+            verified.sha256.get(..12).unwrap_or(&verified.sha256)
+        ));
+    }
+    if let Some(reason) = &run.reason {
+        ui.data(&format!(" verdict    {reason}"));
+    }
+}

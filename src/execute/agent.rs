@@ -1,0 +1,135 @@
+//! The box's agent: what it is to run, and what it is told.
+
+use super::setup::way_in;
+use super::failed;
+use crate::observe;
+use crate::remote::{Command, Output, RemoteError};
+use crate::shell::Shell;
+use gpurun_lifecycle::{ActionResult, CheckpointSpec, LaunchSpec, RunRecord, Target};
+use gpurun_protocol::agent_spec::{AgentSpec, PushSpec, SCHEMA_VERSION};
+use gpurun_providers::Access;
+use std::time::Duration;
+
+/// Where the agent's orders lie, relative to the box's home.
+const SPEC: &str = "gpurun/agent.json";
+/// From SIGTERM to SIGKILL: a trainer finishes its step and writes a checkpoint in less than ten.
+const END_GRACE_SECONDS: u32 = 30;
+const PUSH_SECONDS: u32 = 300;
+
+/// Which of the run's launches it is.
+pub(super) struct Attempt {
+    pub(super) number: u32,
+    pub(super) resume: bool,
+}
+
+pub(super) async fn launch(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+    spec: &LaunchSpec,
+    checkpoints: &CheckpointSpec,
+    attempt: Attempt,
+) -> ActionResult {
+    let (access, remote) = match way_in(shell, run, target).await {
+        Ok(found) => found,
+        Err(result) => return result,
+    };
+    let orders = orders(run, spec, checkpoints, &attempt);
+    let text = match serde_json::to_vec_pretty(&orders) {
+        Ok(text) => text,
+        Err(error) => return failed(false, error),
+    };
+    if let Err(error) = remote.put_bytes(&text, SPEC).await {
+        return failed(true, error);
+    }
+    let command = Command::agent(&["start"]).timeout(Duration::from_secs(60));
+    answered(run, &access, remote.exec(&command).await, "start").await
+}
+
+fn orders(
+    run: &RunRecord,
+    spec: &LaunchSpec,
+    checkpoints: &CheckpointSpec,
+    attempt: &Attempt,
+) -> AgentSpec {
+    let argv = match (&spec.resume_argv, attempt.resume) {
+        (Some(resume), true) => resume.clone(),
+        _ => spec.argv.clone(),
+    };
+    AgentSpec {
+        schema_version: SCHEMA_VERSION,
+        run_id: run.id.clone(),
+        run_name: run.name.clone(),
+        attempt: attempt.number,
+        argv,
+        env: spec.env.clone(),
+        working_dir: String::new(),
+        run_dir: spec.run_dir.clone(),
+        heartbeat_seconds: 5,
+        grace_seconds: END_GRACE_SECONDS,
+        push: Some(PushSpec {
+            to: checkpoints.to.clone(),
+            files: checkpoints.files.clone(),
+            first_best: checkpoints.first_best,
+            each_best: checkpoints.each_best,
+            epochs: checkpoints.epochs,
+            every_minutes: checkpoints.every_minutes,
+            at_end: checkpoints.at_end,
+            keep_epochs: None,
+        }),
+        disk_limit_bytes: Some(run.spec.disk.to_bytes()),
+    }
+}
+
+pub(super) async fn push(shell: &Shell, run: &RunRecord, target: &Target) -> ActionResult {
+    tell(shell, run, target, &["push"]).await
+}
+
+pub(super) async fn end(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+    why: &str,
+) -> ActionResult {
+    let grace = END_GRACE_SECONDS.to_string();
+    let seconds = PUSH_SECONDS.to_string();
+    let verb = ["end", "--grace", &grace, "--push-timeout", &seconds, "--why", why];
+    tell(shell, run, target, &verb).await
+}
+
+async fn tell(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+    verb: &[&str],
+) -> ActionResult {
+    let (access, remote) = match way_in(shell, run, target).await {
+        Ok(found) => found,
+        Err(result) => return result,
+    };
+    let limit = Duration::from_secs(u64::from(END_GRACE_SECONDS + PUSH_SECONDS + 30));
+    let command = Command::agent(verb).timeout(limit);
+    answered(run, &access, remote.exec(&command).await, verb[0]).await
+}
+
+/// What came of it, with the box's own word on training and checkpoints: a box that is stopped next
+/// can't be asked again.
+async fn answered(
+    run: &RunRecord,
+    access: &Access,
+    output: Result<Output, RemoteError>,
+    verb: &str,
+) -> ActionResult {
+    match output {
+        Ok(output) if output.success() => {
+            let (training, checkpoints) = observe::views(run, access).await.unzip();
+            ActionResult::Done {
+                instance: None,
+                training: training.map(Box::new),
+                checkpoints: checkpoints.map(Box::new),
+            }
+        }
+        Ok(output) => failed(true, format!("`gpurun agent {verb}`: {}", output.why())),
+        Err(error) => failed(true, error),
+    }
+}

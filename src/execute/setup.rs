@@ -1,0 +1,111 @@
+//! What makes a rented box ready: install, prove, stage, restore. Each may run again after a crash.
+
+use super::failed;
+use crate::remote::{self, Remote};
+use crate::shell::Shell;
+use crate::{observe, sink, stage};
+use gpurun_lifecycle::{
+    ActionResult, InstallSpec, ProveSpec, RestoredFile, RunRecord, StageSpec, Target,
+};
+use gpurun_providers::Access;
+use std::path::{Path, PathBuf};
+
+/// The way into the target's box, or why there is none. A box that still boots is no failure of the
+/// step: it is tried again.
+pub(super) async fn way_in(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+) -> Result<(Access, Box<dyn Remote>), ActionResult> {
+    let provider = shell
+        .provider(&target.provider)
+        .map_err(|failure| failed(false, failure.report))?;
+    let id = target
+        .instance
+        .as_deref()
+        .or(run.instance.as_ref().map(|instance| instance.id.as_str()))
+        .ok_or_else(|| failed(true, "the box's id is not known yet"))?;
+    let access = observe::access(provider, id)
+        .await
+        .map_err(|error| failed(error.temporary, error))?
+        .ok_or_else(|| failed(true, "the box is not running yet"))?;
+    let remote = remote::connect(&access)
+        .await
+        .map_err(|error| failed(true, error))?;
+    Ok((access, remote))
+}
+
+pub(super) async fn install(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+    spec: &InstallSpec,
+) -> ActionResult {
+    let remote = match way_in(shell, run, target).await {
+        Ok((_, remote)) => remote,
+        Err(result) => return result,
+    };
+    match remote::install(remote.as_ref(), spec).await {
+        Ok(_installed) => ActionResult::done(),
+        Err(error) => failed(error.temporary, error),
+    }
+}
+
+pub(super) async fn prove(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+    spec: &ProveSpec,
+) -> ActionResult {
+    let remote = match way_in(shell, run, target).await {
+        Ok((_, remote)) => remote,
+        Err(result) => return result,
+    };
+    match remote::prove(remote.as_ref(), spec).await {
+        Ok(_proof) => ActionResult::done(),
+        Err(error) => failed(error.temporary, error),
+    }
+}
+
+pub(super) async fn stage(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+    spec: &StageSpec,
+) -> ActionResult {
+    let access = match way_in(shell, run, target).await {
+        Ok((access, _)) => access,
+        Err(result) => return result,
+    };
+    let Access::Local { home, .. } = access;
+    let order = stage::Order {
+        source: PathBuf::from(&spec.source),
+        fingerprint: spec.fingerprint.clone(),
+        home,
+        dest: PathBuf::from(&spec.dest),
+        disk_limit: Some(run.spec.disk.to_bytes()),
+    };
+    match stage::receive(&order, &mut |_progress| {}) {
+        Ok(()) => ActionResult::done(),
+        Err(error) => failed(error.temporary, format!("{}; {}", error.message, error.help)),
+    }
+}
+
+pub(super) async fn restore(
+    shell: &Shell,
+    run: &RunRecord,
+    target: &Target,
+    files: &[RestoredFile],
+) -> ActionResult {
+    let access = match way_in(shell, run, target).await {
+        Ok((access, _)) => access,
+        Err(result) => return result,
+    };
+    let Access::Local { home, .. } = access;
+    for file in files {
+        if let Err(error) = sink::restore(Path::new(&file.location), &file.sha256, &home.join(&file.dest)) {
+            return failed(false, format!("{}: {error}", file.location));
+        }
+    }
+    ActionResult::done()
+}

@@ -1,0 +1,15 @@
+//! From a job to a run that is written down: which box, what it will cost, and the plan that would run.
+
+mod data;
+mod estimate;
+mod keyless;
+mod market;
+mod preview;
+mod spec;
+
+pub(crate) use data::{disk, prepare};
+pub(crate) use estimate::shape;
+pub(crate) use keyless::{missing_keys, quoted_offer};
+pub(crate) use market::{Market, market};
+pub(crate) use preview::{Preview, preview};
+pub(crate) use spec::{rebuild_terms, run_spec};

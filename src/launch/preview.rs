@@ -1,0 +1,128 @@
+//! The plan that would run and what the whole job would cost: what `launch -n` prints and `launch` says
+//! before it spends.
+
+use crate::ui::Ui;
+use chrono::{DateTime, Utc};
+use gpurun_lifecycle::{
+    Action, CheckpointView, InstanceView, Observation, Plan, RunRecord, Sighting, decide,
+};
+use gpurun_pricing::estimate::{Estimate, JobShape, estimate};
+use serde::Serialize;
+
+/// What would be done, and for how much.
+#[derive(Debug, Serialize)]
+pub(crate) struct Preview {
+    pub(crate) plan: Plan,
+    pub(crate) estimate: Estimate,
+    /// Where the prices come from, and of when.
+    pub(crate) prices: String,
+    #[serde(skip)]
+    offer: String,
+    #[serde(skip)]
+    cap: String,
+}
+
+/// Decides for a run that has no box yet. This is the very value that `launch` executes.
+pub(crate) fn preview(run: &RunRecord, shape: &JobShape, prices: String, now: DateTime<Utc>) -> Preview {
+    let seen = Observation {
+        now,
+        instance: Sighting::Seen {
+            value: InstanceView::Absent,
+            at: now,
+        },
+        training: Sighting::Seen {
+            value: crate::observe::never_launched(),
+            at: now,
+        },
+        checkpoints: Sighting::Seen {
+            value: CheckpointView::default(),
+            at: now,
+        },
+    };
+    let offer = &run.spec.offers[0];
+    Preview {
+        plan: decide(run, &seen),
+        estimate: estimate(&offer.card, shape),
+        prices,
+        offer: format!(
+            "{} {} · {} with {} disk",
+            offer.provider,
+            offer.gpu.describe(),
+            offer.card.running_rate(run.spec.disk),
+            run.spec.disk
+        ),
+        cap: cap(run),
+    }
+}
+
+fn cap(run: &RunRecord) -> String {
+    let stop = &run.spec.stop;
+    let mut caps: Vec<String> = Vec::new();
+    caps.extend(stop.max_cost.map(|cost| cost.to_string()));
+    caps.extend(stop.max_hours.map(|hours| hours.to_string()));
+    let caps = if caps.is_empty() { "none".to_owned() } else { caps.join(" / ") };
+    if run.spec.launch.is_none() {
+        return format!("{caps} · lease {}", run.spec.stop.lease);
+    }
+    format!("{caps} · checkpoints to {}/{}", run.spec.checkpoints.to, run.name)
+}
+
+impl Preview {
+    /// For a person, on stderr before spending or on stdout when that is all.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let most = if self.estimate.upper_bound { "at most " } else { "" };
+        let mut lines = vec![
+            format!(" offer     {}", self.offer),
+            format!(" prices    {}", self.prices),
+            format!(" cap       {}", self.cap),
+            format!(" cost      {most}{} for {}", self.estimate.total, self.estimate.hours),
+        ];
+        for line in &self.estimate.lines {
+            lines.push(format!(
+                "           {:<11} {} = {}",
+                line.what,
+                line.sum,
+                line.amount.precise()
+            ));
+        }
+        for (number, action) in self.plan.actions.iter().enumerate() {
+            lines.push(format!(" {}", step(number + 1, action)));
+        }
+        lines.push(format!(" then      {}", self.plan.verdict.reason));
+        lines
+    }
+
+    pub(crate) fn print(&self, ui: &Ui) {
+        if ui.json {
+            ui.json(self);
+        } else {
+            ui.data(&self.lines().join("\n"));
+        }
+    }
+}
+
+fn step(number: usize, action: &Action) -> String {
+    let what = action.step().describe();
+    let detail = match action {
+        Action::Rent { target, offer, .. } => {
+            format!("{} {}, label {}", offer.provider, offer.gpu, target.label)
+        }
+        Action::Install { spec, .. } => {
+            let engine = format!("{:?}", spec.engine).to_lowercase();
+            match &spec.version {
+                Some(version) => format!("{engine} {version}"),
+                None => engine,
+            }
+        }
+        Action::Prove { spec, .. } => spec.device.clone(),
+        Action::Stage { spec, .. } => format!(
+            "{} from {} to ~/{}",
+            crate::ui::format::bytes(spec.bytes),
+            spec.source,
+            spec.dest
+        ),
+        Action::Launch { spec, .. } => spec.argv.join(" "),
+        _ => String::new(),
+    };
+    format!("step {number:<4} {what}: {detail}")
+}

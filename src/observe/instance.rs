@@ -1,0 +1,108 @@
+//! What the providers say.
+
+use crate::shell::Shell;
+use chrono::Utc;
+use gpurun_lifecycle::{InstanceView, RunRecord, Sighting};
+use gpurun_pricing::Offer;
+use gpurun_providers::{Access, Instance, InstanceState, OfferRequest, Provider, Result};
+
+/// The run's box as its provider shows it, and the way in while it runs.
+pub(super) async fn look(
+    shell: &Shell,
+    run: &RunRecord,
+) -> (Sighting<InstanceView>, Option<Access>) {
+    let unknown = |why: String| {
+        let since = None;
+        (Sighting::Unknown { why, since }, None)
+    };
+    let provider = match shell.provider(&run.spec.provider) {
+        Ok(provider) => provider,
+        Err(failure) => return unknown(failure.report.to_string()),
+    };
+    match find(provider, run).await {
+        Ok(boxes) => {
+            let way_in = match boxes.as_slice() {
+                [only] => only.access.clone(),
+                _ => None,
+            };
+            let value = view(&boxes, run);
+            let at = Utc::now();
+            (Sighting::Seen { value, at }, way_in)
+        }
+        Err(error) => unknown(error.to_string()),
+    }
+}
+
+/// Every box with the run's label or id, oldest first. Empty only when both were looked for in vain.
+async fn find(provider: &dyn Provider, run: &RunRecord) -> Result<Vec<Instance>> {
+    let known = run.instance.as_ref().map(|instance| instance.id.as_str());
+    let mut found: Vec<Instance> = provider
+        .list_mine()
+        .await?
+        .into_iter()
+        .filter(|one| {
+            one.label.as_deref() == Some(run.label.as_str()) || Some(one.id.as_str()) == known
+        })
+        .collect();
+    if let (true, Some(id)) = (found.is_empty(), known) {
+        found.extend(provider.describe(id).await?);
+    }
+    found.sort_by_key(|one| one.created_at);
+    Ok(found)
+}
+
+fn view(boxes: &[Instance], run: &RunRecord) -> InstanceView {
+    let only = match boxes {
+        [] => return InstanceView::Absent,
+        [only] => only,
+        several => {
+            let ids = several.iter().map(|one| one.id.clone()).collect();
+            return InstanceView::Several { ids };
+        }
+    };
+    let (id, since) = (only.id.clone(), only.state_since);
+    match only.state {
+        InstanceState::Creating => InstanceView::Creating { id, since },
+        InstanceState::Running => InstanceView::Running {
+            id,
+            since,
+            zero_gpus: only.gpus == Some(0) && wants_gpus(run),
+        },
+        InstanceState::Stopping => InstanceView::Stopping { id, since },
+        InstanceState::Stopped => InstanceView::Stopped { id, since },
+        InstanceState::Destroying => InstanceView::Destroying { id, since },
+        InstanceState::Broken => InstanceView::Broken {
+            id,
+            since,
+            why: only.message.clone().unwrap_or_else(|| "the provider doesn't say why".to_owned()),
+        },
+    }
+}
+
+fn wants_gpus(run: &RunRecord) -> bool {
+    run.spec
+        .offers
+        .first()
+        .is_some_and(|offer| offer.gpu.count() > 0)
+}
+
+/// The way into a box that runs; `None` while there is none.
+pub(crate) async fn access(provider: &dyn Provider, id: &str) -> Result<Option<Access>> {
+    let found = provider.describe(id).await?;
+    Ok(found
+        .filter(|one| one.state == InstanceState::Running)
+        .and_then(|one| one.access))
+}
+
+/// Every box of the account at one provider.
+pub(crate) async fn instances(provider: &dyn Provider) -> Result<Vec<Instance>> {
+    provider.list_mine().await
+}
+
+/// What a provider rents now.
+pub(crate) async fn offers(
+    provider: &dyn Provider,
+    request: &OfferRequest,
+) -> Result<Vec<Offer>> {
+    provider.search(request).await
+}

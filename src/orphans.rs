@@ -1,0 +1,92 @@
+//! Boxes with our label that the ledger doesn't know, or whose run it has closed.
+
+use crate::error::Result;
+use crate::observe::instances;
+use crate::shell::Shell;
+use chrono::{DateTime, Utc};
+use gpurun_lifecycle::Phase;
+use gpurun_pricing::HourlyRate;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Orphans {
+    pub(crate) boxes: Vec<Orphan>,
+    /// Providers whose list couldn't be read, and why: what they hold is unknown.
+    pub(crate) unread: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Orphan {
+    pub(crate) provider: String,
+    pub(crate) id: String,
+    pub(crate) label: String,
+    pub(crate) state: String,
+    pub(crate) created_at: Option<DateTime<Utc>>,
+    pub(crate) burn_per_hour: Option<HourlyRate>,
+    /// The closed run it belongs to; `None`: another ledger's, or lost.
+    pub(crate) run: Option<String>,
+}
+
+/// Looks at every provider's list.
+pub(crate) async fn find(shell: &Shell) -> Result<Orphans> {
+    let listing = shell.ledger.list(crate::store::Which::Open)?;
+    let open: BTreeSet<String> = listing
+        .runs
+        .iter()
+        .filter(|run| run.phase != Phase::Ended)
+        .map(|run| run.label.clone())
+        .chain(listing.unreadable.iter().map(|run| run.label.clone()))
+        .collect();
+    let ours: BTreeSet<String> = shell.ledger.labels()?.into_iter().collect();
+    let mut orphans = Orphans::default();
+    for provider in &shell.providers {
+        let boxes = match instances(provider.as_ref()).await {
+            Ok(boxes) => boxes,
+            Err(error) => {
+                orphans.unread.push(error.to_string());
+                continue;
+            }
+        };
+        for one in boxes {
+            let Some(label) = one.label.filter(|label| label.starts_with("gpurun-")) else {
+                continue;
+            };
+            if open.contains(&label) {
+                continue;
+            }
+            orphans.boxes.push(Orphan {
+                provider: provider.name().to_owned(),
+                id: one.id,
+                run: ours
+                    .contains(&label)
+                    .then(|| label.trim_start_matches("gpurun-").to_owned()),
+                label,
+                state: one.state.to_string(),
+                created_at: one.created_at,
+                burn_per_hour: one.price,
+            });
+        }
+    }
+    Ok(orphans)
+}
+
+/// One line for each, with what it burns.
+pub(crate) fn show(shell: &Shell, orphans: &Orphans) {
+    for orphan in &orphans.boxes {
+        let burn = orphan
+            .burn_per_hour
+            .map_or_else(|| "an unknown rate".to_owned(), |rate| rate.to_string());
+        let whose = match &orphan.run {
+            Some(run) => format!("run {run} is closed"),
+            None => "no run of this ledger".to_owned(),
+        };
+        shell.ui.data(&format!(
+            "! ORPHAN {} {} ({}), {} at {burn}: {whose}; `gpurun orphans --destroy {}` ends it",
+            orphan.provider, orphan.id, orphan.label, orphan.state, orphan.id
+        ));
+    }
+    for unread in &orphans.unread {
+        shell.ui.data(&format!("! unknown, not empty: {unread}"));
+    }
+}

@@ -1,0 +1,82 @@
+//! The one pass that changes a cloud: observe, decide, record, execute.
+
+use crate::error::{Failure, Result};
+use crate::exit_code::ExitCode;
+use crate::observe::{Look, observe};
+use crate::shell::Shell;
+use crate::store::RunLock;
+use crate::execute;
+use chrono::Utc;
+use gpurun_lifecycle::{Action, ActionResult, Observation, Plan, RunRecord, absorb, decide, lint};
+
+/// What one pass saw, decided and did.
+pub(crate) struct Pass {
+    pub(crate) run: RunRecord,
+    pub(crate) look: Look,
+    pub(crate) plan: Plan,
+    pub(crate) done: Vec<(Action, ActionResult)>,
+}
+
+impl Pass {
+    /// Every action came to its end.
+    pub(crate) fn succeeded(&self) -> bool {
+        self.done
+            .iter()
+            .all(|(_, result)| matches!(result, ActionResult::Done { .. }))
+    }
+}
+
+/// The last guard before money: a plan that breaks a safety rule is a fault of this program.
+fn refuse_unsafe(run: &RunRecord, seen: &Observation, plan: &Plan) -> Result<()> {
+    lint(run, seen, plan).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Failure::new(
+            ExitCode::Failure,
+            format!("the plan for {} is unsafe and was not executed: {}", run.name, faults.join("; ")),
+            "please report this with the output of `gpurun explain`; the box is as it was",
+        )
+    })
+}
+
+/// What a person may see of a pass while it goes on.
+pub(crate) trait Watcher {
+    fn begins(&mut self, action: &Action);
+    fn ends(&mut self, action: &Action, result: &ActionResult);
+}
+
+/// One pass over one run. The caller holds the run's lock, so the record it reads is the newest.
+pub(crate) async fn pass(
+    shell: &Shell,
+    lock: &RunLock,
+    watcher: &mut dyn Watcher,
+) -> Result<Pass> {
+    let known = shell.ledger.get(lock.run())?;
+    let look = observe(shell, &known).await;
+    let seen = &look.observation;
+    let mut run = shell
+        .ledger
+        .update(lock.run(), None, |run| absorb(run, seen))?;
+    let plan = decide(&run, seen);
+    refuse_unsafe(&run, seen, &plan)?;
+    shell.ledger.record_plan(&plan, seen)?;
+    let mut done: Vec<(Action, ActionResult)> = Vec::new();
+    let mut failed = false;
+    for action in &plan.actions {
+        if failed && action.step().needs_earlier_steps() {
+            continue;
+        }
+        let (begun, record) = shell.ledger.begin(&run.id, action, Utc::now())?;
+        watcher.begins(action);
+        let result = execute::execute(shell, &record, action).await;
+        watcher.ends(action, &result);
+        run = shell.ledger.finish(&begun, &result, Utc::now())?;
+        failed |= !matches!(result, ActionResult::Done { .. });
+        done.push((action.clone(), result));
+    }
+    Ok(Pass {
+        run,
+        look,
+        plan,
+        done,
+    })
+}

@@ -1,0 +1,88 @@
+//! What every verb that acts holds: the way to talk, the settings, the ledger and the providers.
+
+use crate::error::{Failure, Result};
+use crate::exit_code::ExitCode;
+use crate::settings::{Environment, Settings};
+use crate::store::Ledger;
+use crate::ui::Ui;
+use gpurun_lifecycle::RunRecord;
+use gpurun_providers::Provider;
+
+pub(crate) struct Shell {
+    pub(crate) ui: Ui,
+    pub(crate) settings: Settings,
+    pub(crate) ledger: Ledger,
+    pub(crate) providers: Vec<Box<dyn Provider>>,
+}
+
+impl Shell {
+    /// Reads the settings and opens the ledger, which is made when there is none.
+    pub(crate) fn open(ui: &Ui) -> Result<Self> {
+        let settings = settings()?;
+        let ledger = Ledger::open(&settings.state)?;
+        Ok(Self::new(ui, settings, ledger))
+    }
+
+    /// Opens the ledger only if there is one: asking how things stand makes no file.
+    pub(crate) fn open_existing(ui: &Ui) -> Result<Option<Self>> {
+        let settings = settings()?;
+        let ledger = Ledger::open_existing(&settings.state)?;
+        Ok(ledger.map(|ledger| Self::new(ui, settings, ledger)))
+    }
+
+    fn new(ui: &Ui, settings: Settings, ledger: Ledger) -> Self {
+        let providers = providers(&settings);
+        Self {
+            ui: *ui,
+            settings,
+            ledger,
+            providers,
+        }
+    }
+
+    pub(crate) fn provider(&self, name: &str) -> Result<&dyn Provider> {
+        provider(&self.providers, name).ok_or_else(|| {
+                let known: Vec<&str> = self.providers.iter().map(|known| known.name()).collect();
+                Failure::new(
+                    ExitCode::Usage,
+                    format!("there is no provider `{name}`"),
+                    format!("one of: {}", known.join(", ")),
+                )
+            })
+    }
+
+    /// The run that a name or the start of an id means.
+    pub(crate) fn find(&self, name_or_prefix: &str) -> Result<RunRecord> {
+        Ok(self.ledger.find(name_or_prefix)?)
+    }
+}
+
+pub(crate) fn settings() -> Result<Settings> {
+    Ok(Settings::load(&Environment::of_process())?)
+}
+
+/// Every provider there is, with the user's settings.
+pub(crate) fn providers(settings: &Settings) -> Vec<Box<dyn Provider>> {
+    let local = settings.local.clone();
+    gpurun_providers::registry(&gpurun_providers::RegistryConfig { local })
+}
+
+/// The provider of this name; `None` where this version has none.
+pub(crate) fn provider<'a>(
+    providers: &'a [Box<dyn Provider>],
+    name: &str,
+) -> Option<&'a dyn Provider> {
+    providers
+        .iter()
+        .map(AsRef::as_ref)
+        .find(|provider| provider.name() == name)
+}
+
+/// Runs a verb's asynchronous part; nothing that doesn't need it pays for it.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime of one thread needs only memory and an epoll descriptor")
+        .block_on(future)
+}

@@ -4,3 +4,6 @@ mod agent;
 mod architecture;
 mod cost;
 mod docs;
+mod main_job;
+mod refusals;
+mod world;

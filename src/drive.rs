@@ -122,7 +122,11 @@ fn is_at_rest(seen: &Pass) -> bool {
         )
     );
     let soon = Utc::now() + chrono::TimeDelta::minutes(2);
-    let waits_for_soon = seen.plan.waits.iter().any(|wait| wait.until.is_some_and(|until| until < soon));
+    let waits_for_soon = seen
+        .plan
+        .waits
+        .iter()
+        .any(|wait| wait.until.is_some_and(|until| until < soon));
     !moving && !waits_for_soon
 }
 
@@ -135,7 +139,11 @@ async fn rest(shell: &Shell, seen: &Pass, view: &mut View) {
         if training {
             let look = observe(shell, &seen.run).await;
             view.follower.show(&crate::progress::of(&seen.run, &look));
-            let state = look.observation.training.value().map(|training| training.state);
+            let state = look
+                .observation
+                .training
+                .value()
+                .map(|training| training.state);
             if state.is_some_and(|state| state.is_over()) {
                 return;
             }

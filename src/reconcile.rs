@@ -1,11 +1,11 @@
 //! The one pass that changes a cloud: observe, decide, record, execute.
 
 use crate::error::{Failure, Result};
+use crate::execute;
 use crate::exit_code::ExitCode;
 use crate::observe::{Look, observe};
 use crate::shell::Shell;
 use crate::store::RunLock;
-use crate::execute;
 use chrono::Utc;
 use gpurun_lifecycle::{Action, ActionResult, Observation, Plan, RunRecord, absorb, decide, lint};
 
@@ -32,7 +32,11 @@ fn refuse_unsafe(run: &RunRecord, seen: &Observation, plan: &Plan) -> Result<()>
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         Failure::new(
             ExitCode::Failure,
-            format!("the plan for {} is unsafe and was not executed: {}", run.name, faults.join("; ")),
+            format!(
+                "the plan for {} is unsafe and was not executed: {}",
+                run.name,
+                faults.join("; ")
+            ),
             "please report this with the output of `gpurun explain`; the box is as it was",
         )
     })
@@ -45,11 +49,7 @@ pub(crate) trait Watcher {
 }
 
 /// One pass over one run. The caller holds the run's lock, so the record it reads is the newest.
-pub(crate) async fn pass(
-    shell: &Shell,
-    lock: &RunLock,
-    watcher: &mut dyn Watcher,
-) -> Result<Pass> {
+pub(crate) async fn pass(shell: &Shell, lock: &RunLock, watcher: &mut dyn Watcher) -> Result<Pass> {
     let known = shell.ledger.get(lock.run())?;
     let look = observe(shell, &known).await;
     let seen = &look.observation;

@@ -42,13 +42,13 @@ impl Shell {
 
     pub(crate) fn provider(&self, name: &str) -> Result<&dyn Provider> {
         provider(&self.providers, name).ok_or_else(|| {
-                let known: Vec<&str> = self.providers.iter().map(|known| known.name()).collect();
-                Failure::new(
-                    ExitCode::Usage,
-                    format!("there is no provider `{name}`"),
-                    format!("one of: {}", known.join(", ")),
-                )
-            })
+            let known: Vec<&str> = self.providers.iter().map(|known| known.name()).collect();
+            Failure::new(
+                ExitCode::Usage,
+                format!("there is no provider `{name}`"),
+                format!("one of: {}", known.join(", ")),
+            )
+        })
     }
 
     /// The run that a name or the start of an id means.

@@ -4,7 +4,7 @@ use crate::ui::format;
 use chrono::{DateTime, TimeDelta, Utc};
 use gpurun_lifecycle::{
     InstanceView, Intent, Observation, Outcome, Phase, Plan, RunRecord, Sighting, TrainingState,
-    TrainingView, Verified, VerdictKind,
+    TrainingView, VerdictKind, Verified,
 };
 use gpurun_pricing::{HourlyRate, Money};
 use serde::Serialize;
@@ -166,7 +166,10 @@ pub(crate) fn outcome_word(outcome: Outcome) -> &'static str {
 
 fn instance_word(run: &RunRecord, seen: Option<&Observation>) -> &'static str {
     match seen.map(|seen| &seen.instance) {
-        Some(Sighting::Seen { value: InstanceView::Several { .. }, .. }) => "twice",
+        Some(Sighting::Seen {
+            value: InstanceView::Several { .. },
+            ..
+        }) => "twice",
         Some(Sighting::Seen { value, .. }) => crate::observe::word(value),
         Some(Sighting::Unknown { .. }) => "unseen",
         None if run.instance.is_none() => "absent",
@@ -188,6 +191,10 @@ fn next(run: &RunRecord, plan: &Plan, now: DateTime<Utc>) -> String {
         .min();
     match next {
         Some((until, on)) => format!("{on} {}", format::relative(until, now)),
-        None => plan.waits.first().map(|wait| wait.on.clone()).unwrap_or_default(),
+        None => plan
+            .waits
+            .first()
+            .map(|wait| wait.on.clone())
+            .unwrap_or_default(),
     }
 }

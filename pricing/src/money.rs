@@ -95,7 +95,10 @@ impl Money {
             return self.to_string();
         }
         let sign = if self < Self::ZERO { "-" } else { "" };
-        format!("{sign}${}", crate::decimal_unit::rounded(self.amount().abs(), 4))
+        format!(
+            "{sign}${}",
+            crate::decimal_unit::rounded(self.amount().abs(), 4)
+        )
     }
 }
 

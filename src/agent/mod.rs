@@ -48,4 +48,5 @@ pub(crate) use layout::Layout;
 pub(crate) use proof::proof;
 pub(crate) use push::push;
 pub(crate) use report::report;
+pub(crate) use scan::is_wanted;
 pub(crate) use start::start;

@@ -94,6 +94,12 @@ pub(crate) fn names(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
+/// Whether a file of the run directory, such as `weights/best.pt`, is one of those to push.
+pub(crate) fn is_wanted(patterns: &[String], file: &str) -> bool {
+    let name = file.strip_prefix("weights/").unwrap_or(file);
+    patterns.iter().any(|pattern| matches(pattern, name))
+}
+
 /// `*` stands for any run of characters, `?` for one.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.chars().next() {

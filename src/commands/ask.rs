@@ -59,15 +59,23 @@ pub(super) fn report(shell: &Shell, pass: &Pass) -> ExitCode {
     ui.data(&format!(" {:<10} {} ({})", "run", run.name, summary.state));
     if let Some(training) = &summary.training {
         if let Some(error) = &training.error {
-            ui.data(&format!(" {:<10} {}: {}", "error", error.kind, error.message));
+            ui.data(&format!(
+                " {:<10} {}: {}",
+                "error", error.kind, error.message
+            ));
         }
         if let Some(best) = &training.best {
             let epochs = training
                 .epoch
                 .zip(training.total_epochs)
-                .map_or_else(String::new, |(epoch, total)| format!(" after epoch {epoch} of {total}"));
+                .map_or_else(String::new, |(epoch, total)| {
+                    format!(" after epoch {epoch} of {total}")
+                });
             let name = best.name.trim_start_matches("metrics/");
-            ui.data(&format!(" {:<10} {name} {:.3}{epochs}", "metrics", best.value));
+            ui.data(&format!(
+                " {:<10} {name} {:.3}{epochs}",
+                "metrics", best.value
+            ));
         }
     }
     if let Some(verified) = &summary.verified {
@@ -115,12 +123,17 @@ pub(super) fn bill(run: &RunRecord, now: chrono::DateTime<Utc>) -> Vec<String> {
 /// What the process says of a run that has ended.
 fn exit_code(run: &RunRecord) -> ExitCode {
     match run.ended.as_ref().map(|ended| ended.outcome) {
-        None | Some(Outcome::Completed | Outcome::Stopped | Outcome::Abandoned | Outcome::LeaseOver) => {
+        None
+        | Some(Outcome::Completed | Outcome::Stopped | Outcome::Abandoned | Outcome::LeaseOver) => {
             ExitCode::Success
         }
         Some(Outcome::NeverStarted) => ExitCode::Box,
-        Some(Outcome::Failed | Outcome::Killed | Outcome::Stalled | Outcome::Capped | Outcome::Vanished) => {
-            ExitCode::Training
-        }
+        Some(
+            Outcome::Failed
+            | Outcome::Killed
+            | Outcome::Stalled
+            | Outcome::Capped
+            | Outcome::Vanished,
+        ) => ExitCode::Training,
     }
 }

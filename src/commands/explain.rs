@@ -71,7 +71,10 @@ impl Args {
                 ui.data(&format!("  waits     {}{until}: {}", wait.on, wait.why));
             }
             for attention in &decision.plan.attention {
-                ui.data(&format!("  needs you {}; {}", attention.message, attention.remedy));
+                ui.data(&format!(
+                    "  needs you {}; {}",
+                    attention.message, attention.remedy
+                ));
             }
         }
         let actions = shell.ledger.actions(&run.id, 3 * self.last)?;
@@ -86,7 +89,10 @@ impl Args {
                 Some(ActionResult::Failed { message, .. }) => format!("failed: {message}"),
                 Some(ActionResult::Unclear { message }) => format!("unclear: {message}"),
             };
-            ui.data(&format!("  {:<14} {what}: {result}", format::relative(action.begun_at, now)));
+            ui.data(&format!(
+                "  {:<14} {what}: {result}",
+                format::relative(action.begun_at, now)
+            ));
         }
         Ok(ExitCode::Success)
     }

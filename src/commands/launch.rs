@@ -4,7 +4,8 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::job::{self, Job, JobArgs};
 use crate::launch::{
-    Market, Preview, disk, market, missing_keys, prepare, preview, quoted_offer, rebuild_terms, run_spec, shape,
+    Market, Preview, disk, market, missing_keys, prepare, preview, quoted_offer, rebuild_terms,
+    run_spec, shape,
 };
 use crate::settings::Settings;
 use crate::shell::{self, Shell, block_on};
@@ -59,10 +60,18 @@ impl Args {
         let providers = shell::providers(&settings);
         let offers = match block_on(market(&providers, &job.spec, disk, &shape))? {
             Market::Offers(offers) => offers,
-            Market::NoKey => return without_key(ui, &settings, &job, |offer| {
-                let spec = run_spec(&job.spec, resolved, vec![offer], disk);
-                (record(&job, spec), shape)
-            }, self.dry_run),
+            Market::NoKey => {
+                return without_key(
+                    ui,
+                    &settings,
+                    &job,
+                    |offer| {
+                        let spec = run_spec(&job.spec, resolved, vec![offer], disk);
+                        (record(&job, spec), shape)
+                    },
+                    self.dry_run,
+                );
+            }
         };
         let card = &offers[0].card;
         let prices = format!("{}, seen {}", card.source, card.as_of);
@@ -104,7 +113,9 @@ fn go(ui: &Ui, args: &Args, run: RunRecord, shown: &Preview) -> Result<ExitCode>
             ));
             Ok(ExitCode::Interrupted)
         }
-        End::Reached(pass) if pass.run.ready_at.is_some() || args.detach || pass.run.ended.is_some() => {
+        End::Reached(pass)
+            if pass.run.ready_at.is_some() || args.detach || pass.run.ended.is_some() =>
+        {
             let code = ask::report(&shell, &pass);
             hints(ui, &pass.run);
             Ok(code)
@@ -131,7 +142,11 @@ fn hints(ui: &Ui, run: &RunRecord) {
 
 fn record(job: &Job, spec: gpurun_lifecycle::RunSpec) -> RunRecord {
     let now = Utc::now();
-    let gap = match job.spec.away_seconds.and_then(|seconds| i64::try_from(seconds).ok()) {
+    let gap = match job
+        .spec
+        .away_seconds
+        .and_then(|seconds| i64::try_from(seconds).ok())
+    {
         Some(seconds) => Gap::Declared {
             back_at: now + TimeDelta::seconds(seconds),
         },
@@ -163,7 +178,11 @@ fn without_key(
     }
     Err(Failure::new(
         ExitCode::Provider,
-        format!("nothing was rented: no provider of {} can be asked\n{}", job.spec.gpu, missing.join("\n")),
+        format!(
+            "nothing was rented: no provider of {} can be asked\n{}",
+            job.spec.gpu,
+            missing.join("\n")
+        ),
         "put one key where it says, or use this machine: --provider local",
     ))
 }

@@ -41,7 +41,11 @@ async fn show(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
         return pushed(shell, run, args);
     };
     let stderr = args.stderr || run.spec.install.engine == Engine::Libreyolo;
-    let file = if stderr { "gpurun/stderr.log" } else { "gpurun/stdout.log" };
+    let file = if stderr {
+        "gpurun/stderr.log"
+    } else {
+        "gpurun/stdout.log"
+    };
     let start = match args.lines {
         0 => "+1".to_owned(),
         lines => lines.to_string(),
@@ -84,7 +88,10 @@ async fn reach(shell: &Shell, run: &RunRecord) -> Result<Option<Box<dyn Remote>>
 
 async fn size(remote: &dyn Remote, file: &str) -> Result<u64> {
     let counted = output(remote, &["sh", "-c", &format!("wc -c < {file}")]).await?;
-    Ok(String::from_utf8_lossy(&counted).trim().parse().unwrap_or(0))
+    Ok(String::from_utf8_lossy(&counted)
+        .trim()
+        .parse()
+        .unwrap_or(0))
 }
 
 async fn output(remote: &dyn Remote, argv: &[&str]) -> Result<Vec<u8>> {
@@ -101,11 +108,17 @@ async fn output(remote: &dyn Remote, argv: &[&str]) -> Result<Vec<u8>> {
 
 /// The copy that went along with the checkpoints.
 fn pushed(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
-    let path = Path::new(&run.spec.checkpoints.to).join(&run.name).join("train.log");
+    let path = Path::new(&run.spec.checkpoints.to)
+        .join(&run.name)
+        .join("train.log");
     let text = std::fs::read_to_string(&path).map_err(|error| {
         Failure::new(
             ExitCode::Box,
-            format!("{} has no box to read from, and {}: {error}", run.name, path.display()),
+            format!(
+                "{} has no box to read from, and {}: {error}",
+                run.name,
+                path.display()
+            ),
             "a stopped box keeps its log: `gpurun start` brings it back",
         )
     })?;

@@ -3,9 +3,9 @@ use crate::exit_code::ExitCode;
 use crate::observe;
 use crate::shell::{self, block_on};
 use crate::ui::{Column, Ui, table};
-use gpurun_pricing::{Gigabytes, GpuRequest, Hours, Offer};
 use gpurun_pricing::estimate::{JobShape, TrainingTime};
 use gpurun_pricing::offer::{RankedOffer, rank};
+use gpurun_pricing::{Gigabytes, GpuRequest, Hours, Offer};
 use gpurun_providers::OfferRequest;
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -66,7 +66,11 @@ impl Args {
         let mut found: Vec<Offer> = Vec::new();
         let mut failed = Vec::new();
         for provider in &providers {
-            if self.provider.as_deref().is_some_and(|name| name != provider.name()) {
+            if self
+                .provider
+                .as_deref()
+                .is_some_and(|name| name != provider.name())
+            {
                 continue;
             }
             match block_on(observe::offers(provider.as_ref(), &request)) {

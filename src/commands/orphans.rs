@@ -46,13 +46,19 @@ impl Args {
         } else {
             orphans::show(&shell, &found);
             if let Some(id) = destroyed {
-                ui.data(&format!("{id} is destroyed: its provider no longer lists it"));
+                ui.data(&format!(
+                    "{id} is destroyed: its provider no longer lists it"
+                ));
             } else if found.boxes.is_empty() && found.unread.is_empty() {
                 ui.data("no orphans: every box with gpurun's label belongs to an open run");
             }
         }
         let clean = found.boxes.is_empty() && found.unread.is_empty();
-        Ok(if clean { ExitCode::Success } else { ExitCode::Attention })
+        Ok(if clean {
+            ExitCode::Success
+        } else {
+            ExitCode::Attention
+        })
     }
 }
 

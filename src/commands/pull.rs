@@ -33,7 +33,10 @@ impl Args {
         if run.phase == Phase::Launched && run.instance.is_some() {
             refresh(&shell, &run);
         }
-        let directory = self.directory.clone().unwrap_or_else(|| PathBuf::from(&run.name));
+        let directory = self
+            .directory
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(&run.name));
         let to = Path::new(&run.spec.checkpoints.to);
         let pulled = Directory::of_run(to, &run.name, &run.id)
             .and_then(|source| sink::pull(&source, &directory));
@@ -67,6 +70,9 @@ impl Args {
 /// A box that doesn't answer is no reason to withhold what is safe already.
 fn refresh(shell: &Shell, run: &RunRecord) {
     if let Err(failure) = block_on(push(shell, run)) {
-        shell.ui.talk(&format!("  ! {}; pulling what was pushed before", failure.report));
+        shell.ui.talk(&format!(
+            "  ! {}; pulling what was pushed before",
+            failure.report
+        ));
     }
 }

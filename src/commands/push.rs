@@ -32,7 +32,9 @@ impl Args {
             ui.json(&Document { run: summary });
         } else {
             match &summary.verified {
-                Some(verified) => ui.data(&format!("{} is verified off the box", verified.location)),
+                Some(verified) => {
+                    ui.data(&format!("{} is verified off the box", verified.location))
+                }
                 None => ui.data("the box has no checkpoint yet"),
             }
         }
@@ -46,7 +48,10 @@ pub(super) async fn push(shell: &Shell, run: &RunRecord) -> Result<RunRecord> {
         return Err(Failure::new(
             ExitCode::Box,
             format!("{} has no box to push from", run.name),
-            format!("what was pushed before is in {}/{}", run.spec.checkpoints.to, run.name),
+            format!(
+                "what was pushed before is in {}/{}",
+                run.spec.checkpoints.to, run.name
+            ),
         ));
     };
     let action = Action::PushNow {
@@ -63,7 +68,9 @@ pub(super) async fn push(shell: &Shell, run: &RunRecord) -> Result<RunRecord> {
     match result {
         ActionResult::Done { .. } => {
             let look = observe(shell, &record).await;
-            Ok(shell.ledger.update(&run.id, None, |run| absorb(run, &look.observation))?)
+            Ok(shell
+                .ledger
+                .update(&run.id, None, |run| absorb(run, &look.observation))?)
         }
         ActionResult::Failed { message, .. } | ActionResult::Unclear { message } => {
             Err(Failure::new(

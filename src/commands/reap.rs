@@ -48,7 +48,11 @@ impl Args {
         if ui.json {
             ui.json(&document);
         }
-        Ok(if needs_a_person { ExitCode::Attention } else { ExitCode::Success })
+        Ok(if needs_a_person {
+            ExitCode::Attention
+        } else {
+            ExitCode::Success
+        })
     }
 }
 
@@ -56,12 +60,18 @@ async fn reap(shell: &Shell) -> Result<Document> {
     let listing = shell.ledger.list(Which::Open)?;
     let mut needs_a_person = !listing.unreadable.is_empty();
     for unreadable in &listing.unreadable {
-        say(shell, &format!("! run {} can't be read: {}", unreadable.id, unreadable.why));
+        say(
+            shell,
+            &format!("! run {} can't be read: {}", unreadable.id, unreadable.why),
+        );
     }
     let mut runs = Vec::new();
     for run in listing.runs {
         let reaped = reap_one(shell, &run.id, &run.name).await?;
-        let attention = reaped.summary.as_ref().is_some_and(|summary| !summary.attention.is_empty());
+        let attention = reaped
+            .summary
+            .as_ref()
+            .is_some_and(|summary| !summary.attention.is_empty());
         needs_a_person |= attention;
         runs.push(reaped);
     }
@@ -99,7 +109,10 @@ async fn reap_one(shell: &Shell, id: &str, name: &str) -> Result<Reaped> {
     let (pass, done) = pass;
     let now = pass.look.observation.now;
     let summary = RunSummary::new(&pass.run, Some((&pass.look.observation, &pass.plan)), now);
-    say(shell, &format!("{name}: {}; {}", summary.state, pass.plan.verdict.reason));
+    say(
+        shell,
+        &format!("{name}: {}; {}", summary.state, pass.plan.verdict.reason),
+    );
     for (action, result) in &done {
         let what = action.step().describe();
         let how = match result {
@@ -113,7 +126,10 @@ async fn reap_one(shell: &Shell, id: &str, name: &str) -> Result<Reaped> {
         let until = wait.until.map_or_else(String::new, |until| {
             format!(" {}", format::relative(until, now))
         });
-        say(shell, &format!("  waits for {}{until}: {}", wait.on, wait.why));
+        say(
+            shell,
+            &format!("  waits for {}{until}: {}", wait.on, wait.why),
+        );
     }
     for attention in &summary.attention {
         say(shell, &format!("  ! {attention}"));

@@ -20,7 +20,9 @@ impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         let shell = Shell::open(ui)?;
         let run = shell.find(&self.run)?;
-        ask::ask(&shell, &run, "start", |run| ask_start(run, chrono::Utc::now()))?;
+        ask::ask(&shell, &run, "start", |run| {
+            ask_start(run, chrono::Utc::now())
+        })?;
         ask::reach(&shell, &run.id, Goal::Launched)
     }
 }

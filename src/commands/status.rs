@@ -42,7 +42,9 @@ impl Args {
         };
         let summaries = if self.offline || runs.iter().all(|run| run.phase == Phase::Ended) {
             let now = Utc::now();
-            runs.iter().map(|run| RunSummary::new(run, None, now)).collect()
+            runs.iter()
+                .map(|run| RunSummary::new(run, None, now))
+                .collect()
         } else {
             block_on(look_at_all(&shell, runs))?
         };
@@ -51,7 +53,11 @@ impl Args {
 }
 
 fn listed(shell: &Shell, all: bool) -> Result<Vec<RunRecord>> {
-    let which = if all { Which::All } else { Which::Recent(NEWEST_CLOSED) };
+    let which = if all {
+        Which::All
+    } else {
+        Which::Recent(NEWEST_CLOSED)
+    };
     let listing = shell.ledger.list(which)?;
     for unreadable in &listing.unreadable {
         shell.ui.talk(&format!(
@@ -76,9 +82,15 @@ async fn look_at(shell: &Shell, run: RunRecord) -> Result<RunSummary> {
         return Ok(RunSummary::new(&run, None, Utc::now()));
     }
     let Look { observation, .. } = observe(shell, &run).await;
-    let run = shell.ledger.update(&run.id, None, |run| absorb(run, &observation))?;
+    let run = shell
+        .ledger
+        .update(&run.id, None, |run| absorb(run, &observation))?;
     let plan = decide(&run, &observation);
-    Ok(RunSummary::new(&run, Some((&observation, &plan)), observation.now))
+    Ok(RunSummary::new(
+        &run,
+        Some((&observation, &plan)),
+        observation.now,
+    ))
 }
 
 fn show(shell: Option<&Shell>, ui: &Ui, runs: Vec<RunSummary>) -> ExitCode {
@@ -124,7 +136,11 @@ fn show(shell: Option<&Shell>, ui: &Ui, runs: Vec<RunSummary>) -> ExitCode {
 }
 
 fn detail(ui: &Ui, run: &RunSummary) {
-    if let Some(error) = run.training.as_ref().and_then(|training| training.error.as_ref()) {
+    if let Some(error) = run
+        .training
+        .as_ref()
+        .and_then(|training| training.error.as_ref())
+    {
         ui.data(&format!(" error      {}: {}", error.kind, error.message));
     }
     if let Some(verified) = &run.verified {

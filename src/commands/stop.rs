@@ -19,7 +19,9 @@ impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         let shell = Shell::open(ui)?;
         let run = shell.find(&self.run)?;
-        ask::ask(&shell, &run, "stop", |run| ask_stop(run, chrono::Utc::now()))?;
+        ask::ask(&shell, &run, "stop", |run| {
+            ask_stop(run, chrono::Utc::now())
+        })?;
         ask::reach(&shell, &run.id, Goal::Stopped)
     }
 }

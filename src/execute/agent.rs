@@ -1,7 +1,7 @@
 //! The box's agent: what it is to run, and what it is told.
 
-use super::setup::way_in;
 use super::failed;
+use super::setup::way_in;
 use crate::observe;
 use crate::remote::{Command, Output, RemoteError};
 use crate::shell::Shell;
@@ -93,16 +93,19 @@ pub(super) async fn end(
 ) -> ActionResult {
     let grace = END_GRACE_SECONDS.to_string();
     let seconds = PUSH_SECONDS.to_string();
-    let verb = ["end", "--grace", &grace, "--push-timeout", &seconds, "--why", why];
+    let verb = [
+        "end",
+        "--grace",
+        &grace,
+        "--push-timeout",
+        &seconds,
+        "--why",
+        why,
+    ];
     tell(shell, run, target, &verb).await
 }
 
-async fn tell(
-    shell: &Shell,
-    run: &RunRecord,
-    target: &Target,
-    verb: &[&str],
-) -> ActionResult {
+async fn tell(shell: &Shell, run: &RunRecord, target: &Target, verb: &[&str]) -> ActionResult {
     let (access, remote) = match way_in(shell, run, target).await {
         Ok(found) => found,
         Err(result) => return result,

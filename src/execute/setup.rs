@@ -87,7 +87,10 @@ pub(super) async fn stage(
     };
     match stage::receive(&order, &mut |_progress| {}) {
         Ok(()) => ActionResult::done(),
-        Err(error) => failed(error.temporary, format!("{}; {}", error.message, error.help)),
+        Err(error) => failed(
+            error.temporary,
+            format!("{}; {}", error.message, error.help),
+        ),
     }
 }
 
@@ -103,7 +106,11 @@ pub(super) async fn restore(
     };
     let Access::Local { home, .. } = access;
     for file in files {
-        if let Err(error) = sink::restore(Path::new(&file.location), &file.sha256, &home.join(&file.dest)) {
+        if let Err(error) = sink::restore(
+            Path::new(&file.location),
+            &file.sha256,
+            &home.join(&file.dest),
+        ) {
             return failed(false, format!("{}: {error}", file.location));
         }
     }

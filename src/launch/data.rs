@@ -53,7 +53,10 @@ fn refuse(examined: &Examination, source: &Path, allow_data_errors: bool) -> Res
         .map_or_else(String::new, line);
     Err(Failure::new(
         ExitCode::Data,
-        format!("{errors} data {noun} in {}; nothing was rented\n{first}", source.display()),
+        format!(
+            "{errors} data {noun} in {}; nothing was rented\n{first}",
+            source.display()
+        ),
         "mend them, or launch in spite of them with --allow-data-errors: the trainer skips what it can't use",
     ))
 }
@@ -65,7 +68,12 @@ fn line(finding: &Finding) -> String {
         Severity::Warning => "warning",
         Severity::Info => "info",
     };
-    let places: Vec<String> = finding.places.iter().take(3).map(ToString::to_string).collect();
+    let places: Vec<String> = finding
+        .places
+        .iter()
+        .take(3)
+        .map(ToString::to_string)
+        .collect();
     let more = finding.count.saturating_sub(places.len());
     let places = match (places.is_empty(), more) {
         (true, _) => String::new(),
@@ -77,7 +85,10 @@ fn line(finding: &Finding) -> String {
     } else {
         format!("; {}", finding.remedy)
     };
-    format!(" {severity:<8} {}: {}{places}{remedy}", finding.id, finding.message)
+    format!(
+        " {severity:<8} {}: {}{places}{remedy}",
+        finding.id, finding.message
+    )
 }
 
 /// The box's disk: as the job says, else the configuration, else what the job needs and 30 percent more.

@@ -6,11 +6,7 @@ use rust_decimal_macros::dec;
 
 /// The job's shape: set-up from the rebuild terms, and the cap on hours where nobody knows how long the
 /// training takes, so that the total is an upper bound.
-pub(crate) fn shape(
-    rebuild: &RebuildTerms,
-    max_hours: Option<Hours>,
-    disk: Gigabytes,
-) -> JobShape {
+pub(crate) fn shape(rebuild: &RebuildTerms, max_hours: Option<Hours>, disk: Gigabytes) -> JobShape {
     JobShape {
         setup: rebuild.setup,
         // Within the set-up's hours, as measured.

@@ -46,7 +46,9 @@ pub(crate) async fn market(
             format!("`gpurun offers --provider {name}` lists what it has"),
         ));
     }
-    Ok(Market::Offers(ranked.into_iter().map(|ranked| ranked.offer).collect()))
+    Ok(Market::Offers(
+        ranked.into_iter().map(|ranked| ranked.offer).collect(),
+    ))
 }
 
 fn limit(job: &JobSpec) -> String {

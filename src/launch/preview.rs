@@ -23,7 +23,12 @@ pub(crate) struct Preview {
 }
 
 /// Decides for a run that has no box yet. This is the very value that `launch` executes.
-pub(crate) fn preview(run: &RunRecord, shape: &JobShape, prices: String, now: DateTime<Utc>) -> Preview {
+pub(crate) fn preview(
+    run: &RunRecord,
+    shape: &JobShape,
+    prices: String,
+    now: DateTime<Utc>,
+) -> Preview {
     let seen = Observation {
         now,
         instance: Sighting::Seen {
@@ -60,22 +65,36 @@ fn cap(run: &RunRecord) -> String {
     let mut caps: Vec<String> = Vec::new();
     caps.extend(stop.max_cost.map(|cost| cost.to_string()));
     caps.extend(stop.max_hours.map(|hours| hours.to_string()));
-    let caps = if caps.is_empty() { "none".to_owned() } else { caps.join(" / ") };
+    let caps = if caps.is_empty() {
+        "none".to_owned()
+    } else {
+        caps.join(" / ")
+    };
     if run.spec.launch.is_none() {
         return format!("{caps} · lease {}", run.spec.stop.lease);
     }
-    format!("{caps} · checkpoints to {}/{}", run.spec.checkpoints.to, run.name)
+    format!(
+        "{caps} · checkpoints to {}/{}",
+        run.spec.checkpoints.to, run.name
+    )
 }
 
 impl Preview {
     /// For a person, on stderr before spending or on stdout when that is all.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let most = if self.estimate.upper_bound { "at most " } else { "" };
+        let most = if self.estimate.upper_bound {
+            "at most "
+        } else {
+            ""
+        };
         let mut lines = vec![
             format!(" offer     {}", self.offer),
             format!(" prices    {}", self.prices),
             format!(" cap       {}", self.cap),
-            format!(" cost      {most}{} for {}", self.estimate.total, self.estimate.hours),
+            format!(
+                " cost      {most}{} for {}",
+                self.estimate.total, self.estimate.hours
+            ),
         ];
         for line in &self.estimate.lines {
             lines.push(format!(

@@ -74,7 +74,10 @@ fn view(boxes: &[Instance], run: &RunRecord) -> InstanceView {
         InstanceState::Broken => InstanceView::Broken {
             id,
             since,
-            why: only.message.clone().unwrap_or_else(|| "the provider doesn't say why".to_owned()),
+            why: only
+                .message
+                .clone()
+                .unwrap_or_else(|| "the provider doesn't say why".to_owned()),
         },
     }
 }
@@ -100,9 +103,6 @@ pub(crate) async fn instances(provider: &dyn Provider) -> Result<Vec<Instance>> 
 }
 
 /// What a provider rents now.
-pub(crate) async fn offers(
-    provider: &dyn Provider,
-    request: &OfferRequest,
-) -> Result<Vec<Offer>> {
+pub(crate) async fn offers(provider: &dyn Provider, request: &OfferRequest) -> Result<Vec<Offer>> {
     provider.search(request).await
 }

@@ -9,7 +9,9 @@ pub(crate) use training::never_launched;
 
 use crate::shell::Shell;
 use chrono::Utc;
-use gpurun_lifecycle::{CheckpointView, InstanceView, Observation, RunRecord, Sighting, TrainingView};
+use gpurun_lifecycle::{
+    CheckpointView, InstanceView, Observation, RunRecord, Sighting, TrainingView,
+};
 use gpurun_protocol::report::BoxReport;
 use gpurun_providers::Access;
 
@@ -23,9 +25,13 @@ pub(crate) struct Look {
 pub(crate) async fn observe(shell: &Shell, run: &RunRecord) -> Look {
     let (instance, way_in) = instance::look(shell, run).await;
     let report = match (&instance, way_in) {
-        (Sighting::Seen { value: InstanceView::Running { .. }, .. }, Some(way_in)) => {
-            training::report(run, &way_in).await
-        }
+        (
+            Sighting::Seen {
+                value: InstanceView::Running { .. },
+                ..
+            },
+            Some(way_in),
+        ) => training::report(run, &way_in).await,
         (Sighting::Seen { value, .. }, _) => Err(format!("the box is {}", word(value))),
         (Sighting::Unknown { why, .. }, _) => Err(why.clone()),
     };
@@ -41,7 +47,11 @@ pub(crate) async fn observe(shell: &Shell, run: &RunRecord) -> Look {
             seen(checkpoints::view(&run.spec.checkpoints, &report), now),
             Some(report),
         ),
-        Err(why) => (unknown_training(run, &why), unknown_checkpoints(run, &why), None),
+        Err(why) => (
+            unknown_training(run, &why),
+            unknown_checkpoints(run, &why),
+            None,
+        ),
     };
     Look {
         observation: Observation {
@@ -55,7 +65,10 @@ pub(crate) async fn observe(shell: &Shell, run: &RunRecord) -> Look {
 }
 
 /// What a box says of its training and checkpoints, right after it was told something.
-pub(crate) async fn views(run: &RunRecord, way_in: &Access) -> Option<(TrainingView, CheckpointView)> {
+pub(crate) async fn views(
+    run: &RunRecord,
+    way_in: &Access,
+) -> Option<(TrainingView, CheckpointView)> {
     let report = training::report(run, way_in).await.ok()??;
     let checkpoints = checkpoints::view(&run.spec.checkpoints, &report);
     Some((training::judge(run, &report), checkpoints))

@@ -14,11 +14,19 @@ pub(super) async fn report(run: &RunRecord, way_in: &Access) -> Result<Option<Bo
     if run.launches == 0 && run.phase < Phase::Installed {
         return Ok(None);
     }
-    let remote = remote::connect(way_in).await.map_err(|error| error.to_string())?;
+    let remote = remote::connect(way_in)
+        .await
+        .map_err(|error| error.to_string())?;
     let command = Command::agent(&["report"]).timeout(REPORT_TIMEOUT);
-    let output = remote.exec(&command).await.map_err(|error| error.to_string())?;
+    let output = remote
+        .exec(&command)
+        .await
+        .map_err(|error| error.to_string())?;
     if !output.success() {
-        return Err(format!("`gpurun agent report` on the box: {}", output.why()));
+        return Err(format!(
+            "`gpurun agent report` on the box: {}",
+            output.why()
+        ));
     }
     serde_json::from_slice(&output.stdout)
         .map(Some)

@@ -3,7 +3,9 @@
 mod contract;
 mod digest;
 mod directory;
+mod pull;
 
 pub(crate) use contract::{Object, Sink, SinkError, Stored};
 pub(crate) use digest::Digest;
 pub(crate) use directory::Directory;
+pub(crate) use pull::{Pulled, pull, restore};

@@ -58,7 +58,9 @@ fn line(action: &Action, result: &ActionResult, took: Duration) -> String {
     let what = action.step().describe();
     let took = TimeDelta::from_std(took).unwrap_or(TimeDelta::MAX);
     match result {
-        ActionResult::Done { instance: Some(id), .. } => {
+        ActionResult::Done {
+            instance: Some(id), ..
+        } => {
             format!(" ✓ {what:<30} {:>9}   {id}", format::span(took))
         }
         ActionResult::Done { .. } => {

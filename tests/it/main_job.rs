@@ -12,7 +12,10 @@ fn a_training_runs_to_its_end_and_the_bill_with_it() {
     let world = World::new();
     world.let_epochs_pass(3);
     let launch = world.launch_arguments("cells", 3);
-    let attached: Vec<&str> = arguments(&launch).into_iter().filter(|word| *word != "--detach").collect();
+    let attached: Vec<&str> = arguments(&launch)
+        .into_iter()
+        .filter(|word| *word != "--detach")
+        .collect();
     let said = world.ok(&attached);
     assert!(said.contains("mAP50-95 0.750"), "{said}");
     assert!(said.contains("verified by hash"), "{said}");
@@ -21,10 +24,21 @@ fn a_training_runs_to_its_end_and_the_bill_with_it() {
     let run = world.status("cells");
     assert_eq!(run["outcome"], "completed");
     assert_eq!(run["phase"], "ended");
-    let weights = run["verified"]["location"].as_str().expect("verified weights");
+    let weights = run["verified"]["location"]
+        .as_str()
+        .expect("verified weights");
     assert!(std::path::Path::new(weights).is_file(), "{weights}");
-    for name in ["best.pt", "last.pt", "manifest.json", "status.json", "metrics.jsonl"] {
-        assert!(world.path("out/cells").join(name).is_file(), "{name} was not pushed");
+    for name in [
+        "best.pt",
+        "last.pt",
+        "manifest.json",
+        "status.json",
+        "metrics.jsonl",
+    ] {
+        assert!(
+            world.path("out/cells").join(name).is_file(),
+            "{name} was not pushed"
+        );
     }
     let explained = world.ok(&["explain", "cells", "--last", "20"]);
     assert!(explained.contains("destroy"), "{explained}");
@@ -38,17 +52,27 @@ fn a_killed_training_is_seen_as_killed_with_its_last_verified_checkpoint() {
     let world = World::new();
     world.launch_detached("cells", 5);
     world.let_epochs_pass(2);
-    world.until("cells", "epoch 2 verified", |run| run["verified"]["epoch"] == 2);
+    world.until("cells", "epoch 2 verified", |run| {
+        run["verified"]["epoch"] == 2
+    });
     kill(world.training_pid());
-    let run = world.until("cells", "killed", |run| run["training"]["state"] == "killed");
+    let run = world.until("cells", "killed", |run| {
+        run["training"]["state"] == "killed"
+    });
     assert_eq!(run["verified"]["epoch"], 2);
-    assert!(run["state"].as_str().expect("words").starts_with("killed"), "{run}");
+    assert!(
+        run["state"].as_str().expect("words").starts_with("killed"),
+        "{run}"
+    );
 
     // The person will want to look: stopped, not destroyed, and the text says until when.
     let reaped = world.json(&["reap"]);
     assert_eq!(reaped["runs"][0]["outcome"], "killed");
     let run = world.until("cells", "stopped", |run| run["instance_state"] == "stopped");
-    assert!(run["next"].as_str().expect("words").contains("destroy"), "{run}");
+    assert!(
+        run["next"].as_str().expect("words").contains("destroy"),
+        "{run}"
+    );
     assert_eq!(world.boxes().len(), 1);
 
     // It goes on from there.
@@ -74,7 +98,11 @@ fn stop_keeps_the_disk_and_start_goes_on_where_it_ended() {
     world.ok(&["start", "cells"]);
     world.ok(&["wait", "cells"]);
     let history = std::fs::read_to_string(world.path("out/cells/metrics.jsonl")).expect("pushed");
-    assert_eq!(history.lines().count(), 4, "no epoch was trained twice: {history}");
+    assert_eq!(
+        history.lines().count(),
+        4,
+        "no epoch was trained twice: {history}"
+    );
     assert!(world.boxes().is_empty());
 }
 
@@ -101,7 +129,10 @@ fn a_box_outlives_gpurun_and_pull_gets_verified_files() {
     world.until("cells", "epoch 1", |run| run["training"]["epoch"] == 1);
     let pulled = world.json(&["pull", "cells", "here"]);
     let files = pulled["files"].as_array().expect("files");
-    assert!(files.iter().any(|file| file["name"] == "best.pt"), "{pulled}");
+    assert!(
+        files.iter().any(|file| file["name"] == "best.pt"),
+        "{pulled}"
+    );
     assert!(world.path("here/best.pt").is_file());
     world.ok(&["push", "cells"]);
     world.ok(&["destroy", "cells"]);
@@ -121,14 +152,28 @@ fn two_launches_with_one_name_are_one_run() {
 fn a_failed_training_says_why_and_its_box_is_stopped_not_lost() {
     let world = World::new();
     let output = world.run(&[
-        "launch", "--gpu", "cpu", "--name", "broken", "--to", "out", "--command",
+        "launch",
+        "--gpu",
+        "cpu",
+        "--name",
+        "broken",
+        "--to",
+        "out",
+        "--command",
         "echo 'no such file: weights.bin' >&2; exit 3",
     ]);
-    assert_eq!(output.status.code(), Some(7), "{}", crate::world::text(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(7),
+        "{}",
+        crate::world::text(&output)
+    );
     let run = world.status("broken");
     assert_eq!(run["outcome"], "failed");
     assert_eq!(run["training"]["exit_code"], 3);
-    let message = run["training"]["error"]["message"].as_str().expect("a message");
+    let message = run["training"]["error"]["message"]
+        .as_str()
+        .expect("a message");
     assert!(message.contains("no such file: weights.bin"), "{run}");
     world.ok(&["destroy", "broken"]);
     assert!(world.boxes().is_empty());
@@ -139,8 +184,17 @@ fn a_bare_box_is_ready_under_a_lease() {
     let world = World::new();
     world.ok(&["launch", "--gpu", "cpu", "--name", "bare"]);
     let run = world.status("bare");
-    assert!(run["state"].as_str().expect("words").starts_with("ready"), "{run}");
-    assert!(run["next"].as_str().expect("words").contains("in 1 h 59 min"), "{run}");
+    assert!(
+        run["state"].as_str().expect("words").starts_with("ready"),
+        "{run}"
+    );
+    assert!(
+        run["next"]
+            .as_str()
+            .expect("words")
+            .contains("in 1 h 59 min"),
+        "{run}"
+    );
     world.ok(&["destroy", "bare"]);
     assert!(world.boxes().is_empty());
 }
@@ -174,12 +228,20 @@ fn killing_gpurun_anywhere_in_a_launch_leaves_one_box_or_none() {
         let heard = stderr.lines().take(lines).filter_map(Result::ok).count();
         kill(i32::try_from(child.id()).expect("a pid"));
         let _status = child.wait().expect("gpurun ended");
-        assert!(world.boxes().len() <= 1, "after {lines} lines: {:?}", world.boxes());
+        assert!(
+            world.boxes().len() <= 1,
+            "after {lines} lines: {:?}",
+            world.boxes()
+        );
 
         world.let_epochs_pass(1);
         eventually("the run comes to a true end", || {
             let reaped = world.json(&["reap"]);
-            assert!(world.boxes().len() <= 1, "after {lines} lines: {:?}", world.boxes());
+            assert!(
+                world.boxes().len() <= 1,
+                "after {lines} lines: {:?}",
+                world.boxes()
+            );
             (reaped["runs"] == Value::Array(Vec::new())).then_some(())
         });
         assert!(world.boxes().is_empty(), "after {lines} lines");
@@ -188,7 +250,10 @@ fn killing_gpurun_anywhere_in_a_launch_leaves_one_box_or_none() {
             assert_eq!(run["outcome"], "completed", "after {lines} lines: {run}");
         }
         if heard < lines {
-            assert!(lines > 8, "the launch said too little to be killed anywhere: {lines} lines");
+            assert!(
+                lines > 8,
+                "the launch said too little to be killed anywhere: {lines} lines"
+            );
             break;
         }
     }

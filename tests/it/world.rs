@@ -54,7 +54,12 @@ impl World {
     /// Runs a verb that must end with this code; returns all it said.
     pub(crate) fn fails(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            text(&output)
+        );
         text(&output)
     }
 
@@ -71,7 +76,11 @@ impl World {
 
     /// Launches the small training of `epochs` epochs and returns once it runs.
     pub(crate) fn launch_detached(&self, name: &str, epochs: u32) {
-        self.ok(&self.launch_arguments(name, epochs).iter().map(String::as_str).collect::<Vec<_>>());
+        self.ok(&self
+            .launch_arguments(name, epochs)
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>());
     }
 
     pub(crate) fn launch_arguments(&self, name: &str, epochs: u32) -> Vec<String> {
@@ -81,9 +90,20 @@ impl World {
             self.path("gate").display()
         );
         let to = self.path("out").display().to_string();
-        ["launch", "--detach", "--gpu", "cpu", "--name", name, "--to", &to, "--command", &trainer]
-            .map(str::to_owned)
-            .to_vec()
+        [
+            "launch",
+            "--detach",
+            "--gpu",
+            "cpu",
+            "--name",
+            name,
+            "--to",
+            &to,
+            "--command",
+            &trainer,
+        ]
+        .map(str::to_owned)
+        .to_vec()
     }
 
     /// Lets the training finish this many epochs in all.
@@ -113,7 +133,13 @@ impl World {
             return Vec::new();
         };
         entries
-            .map(|entry| entry.expect("a readable folder").file_name().to_string_lossy().into_owned())
+            .map(|entry| {
+                entry
+                    .expect("a readable folder")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .filter(|name| !name.starts_with('.'))
             .collect()
     }
@@ -155,7 +181,10 @@ impl Drop for World {
             };
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             let environment = String::from_utf8_lossy(&environment);
-            if marks.iter().any(|mark| environment.contains(&format!("GPURUN_BOX={mark}"))) {
+            if marks
+                .iter()
+                .any(|mark| environment.contains(&format!("GPURUN_BOX={mark}")))
+            {
                 kill(pid);
             }
         }
@@ -164,8 +193,10 @@ impl Drop for World {
 
 /// `kill -9`.
 pub(crate) fn kill(pid: i32) {
-    let _already_gone =
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+    let _already_gone = nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(pid),
+        nix::sys::signal::Signal::SIGKILL,
+    );
 }
 
 /// Asks until there is an answer; a bound on a hang, not on speed.

@@ -101,14 +101,19 @@ fn jpeg_options() -> DecoderOptions {
 }
 
 /// The lenient mode paints what is missing grey and says nothing, so the strict one goes first. Stray bytes
-/// between two headers are the one fault that costs no pixel; with the end marker there, they are let pass.
+/// between two headers are the one fault that costs no pixel, and are let pass. Neither mode misses a few
+/// bytes of the last rows; the end marker does.
 fn decode_jpeg(bytes: &[u8]) -> std::result::Result<RgbImage, String> {
-    match decode_jpeg_with(bytes, jpeg_options().set_strict_mode(true)) {
-        Err(reason) if reason.contains("Extra bytes between headers") && has_end_marker(bytes) => {
+    let decoded = match decode_jpeg_with(bytes, jpeg_options().set_strict_mode(true)) {
+        Err(reason) if reason.contains("Extra bytes between headers") => {
             decode_jpeg_with(bytes, jpeg_options())
         }
         decoded => decoded,
+    }?;
+    if !has_end_marker(bytes) {
+        return Err("truncated JPEG: the end marker is missing".into());
     }
+    Ok(decoded)
 }
 
 fn decode_jpeg_with(
@@ -136,9 +141,11 @@ fn decode_jpeg_with(
     })
 }
 
+/// From the back: phones append a trailer, even a film, to a whole image.
 fn has_end_marker(jpeg: &[u8]) -> bool {
-    let tail = &jpeg[jpeg.len().saturating_sub(4096)..];
-    tail.windows(2).any(|pair| pair == [0xff, 0xd9])
+    jpeg.windows(2)
+        .rposition(|pair| pair == [0xff, 0xd9])
+        .is_some()
 }
 
 fn decode_other(bytes: &[u8], format: ImageFormat) -> std::result::Result<RgbImage, String> {

@@ -72,6 +72,7 @@ fn truncated_and_foreign_files_are_errors_that_name_the_file() {
         &whole[..whole.len() / 2],
         &whole[..whole.len() * 9 / 10],
         &whole[..200],
+        &whole[..whole.len() - 2],
         &png[..png.len() / 2],
         b"",
         b"<html>",
@@ -85,12 +86,17 @@ fn truncated_and_foreign_files_are_errors_that_name_the_file() {
 }
 
 #[test]
-fn stray_bytes_between_headers_cost_nothing() {
+fn stray_and_trailing_bytes_cost_nothing() {
     let mut bytes = jpeg(&picture().into());
     let whole = decode_rgb_bytes(Path::new("a.jpg"), &bytes).expect("whole");
     bytes.splice(20..20, [0; 8]);
     assert_eq!(
         decode_rgb_bytes(Path::new("a.jpg"), &bytes).expect("decodes"),
+        whole
+    );
+    let trailer = [bytes.as_slice(), &[0; 5000]].concat();
+    assert_eq!(
+        decode_rgb_bytes(Path::new("a.jpg"), &trailer).expect("decodes"),
         whole
     );
     bytes.truncate(bytes.len() / 2);

@@ -25,6 +25,8 @@ pub struct RgbImage {
 
 /// JPEG allows no larger side.
 const LARGEST_SIDE: usize = 65_535;
+/// A header may promise more pixels than there is memory, in a file of a few bytes.
+const MOST_PIXELS: u64 = 1 << 27;
 
 /// `(width, height)` from the file's header, as stored: an EXIF orientation isn't applied.
 ///
@@ -121,13 +123,18 @@ fn decode_jpeg_with(
     options: DecoderOptions,
 ) -> std::result::Result<RgbImage, String> {
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    let pixels = decoder
-        .decode()
-        .map_err(|error| format!("truncated or corrupt JPEG: {error}"))?;
+    let corrupt = |error| format!("truncated or corrupt JPEG: {error}");
+    decoder.decode_headers().map_err(corrupt)?;
     let info = decoder
         .info()
         .ok_or("truncated or corrupt JPEG: no frame header")?;
     let (width, height) = (u32::from(info.width), u32::from(info.height));
+    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+        return Err(format!(
+            "{width} x {height} pixels are more than {MOST_PIXELS}"
+        ));
+    }
+    let pixels = decoder.decode().map_err(corrupt)?;
     if pixels.len() != width as usize * height as usize * 3 {
         return Err(format!(
             "a JPEG with {} components can't be read as RGB",

@@ -111,3 +111,16 @@ fn a_missing_file_is_a_read_error() {
     );
     image_size(Path::new("/nonexistent/a.jpg")).expect_err("missing");
 }
+
+#[test]
+fn a_header_that_promises_too_much_is_refused() {
+    let mut bytes = jpeg(&picture().into());
+    let frame = bytes
+        .windows(2)
+        .position(|pair| pair == [0xff, 0xc0])
+        .expect("a baseline frame");
+    // Height and width follow marker, length and precision.
+    bytes[frame + 5..frame + 9].fill(0xff);
+    let error = decode_rgb_bytes(Path::new("a.jpg"), &bytes).expect_err("4 gigapixels");
+    assert!(error.to_string().contains("65535 x 65535"), "{error}");
+}

@@ -236,3 +236,24 @@ fn frozen_parameters_leave_the_list() {
     assert_eq!(model.freeze(&["backbone.conv0.", "backbone.conv1."]), 6);
     assert_eq!(model.parameters().len(), before - 6);
 }
+
+/// What an image gets must not depend on its neighbours in the batch, nor on the canvas being square.
+#[test]
+fn evaluation_treats_each_image_alone() {
+    let model = Yolo9::new(
+        &Yolo9Config {
+            nc: 3,
+            aux: true,
+            ..config(Size::T)
+        },
+        Device::Cpu,
+    );
+    let x = Tensor::rand([3, 3, 64, 96], (Kind::Float, Device::Cpu));
+    let together = model.forward_eval(&x);
+    assert_eq!(together.size(), [3, 7, 8 * 12 + 4 * 6 + 2 * 3]);
+    for image in 0..3 {
+        let alone = model.forward_eval(&x.narrow(0, image, 1));
+        let difference = distance(&together.narrow(0, image, 1), &alone);
+        assert!(difference < 1e-3, "image {image}: {difference}");
+    }
+}

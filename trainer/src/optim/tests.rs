@@ -7,7 +7,7 @@ use serde_json::Value;
 use tch::{Device, Kind, Tensor};
 
 use super::*;
-use crate::loss::DetectionLoss;
+use crate::loss::{DetectionLoss, pad_targets};
 use crate::model::{Group, Size, Yolo9, Yolo9Config};
 use crate::testing::{Tensors, distance};
 
@@ -285,6 +285,41 @@ fn only_parameters_with_gradients_move() {
         let moved = distance(&parameter.tensor.detach(), before) > 0.0;
         assert_eq!(moved, index == 0, "{}", parameter.name);
     }
+}
+
+/// Images with and without targets, a batch without any, and a batch of one: every parameter gets
+/// a finite gradient each time, so that no step depends on what the batch happened to hold.
+#[test]
+fn every_batch_reaches_every_parameter() {
+    let config = Yolo9Config {
+        size: Size::T,
+        nc: 3,
+        class_width: None,
+        aux: true,
+    };
+    let model = Yolo9::new(&config, Device::Cpu);
+    let mut sgd = Sgd::new(model.parameters(), SgdConfig::default());
+    let target = [1.0, 0.1, 0.2, 0.7, 0.8];
+    for images in [
+        vec![vec![], vec![target], vec![target, target]],
+        vec![vec![], vec![]],
+        vec![vec![target]],
+    ] {
+        let batch = i64::try_from(images.len()).expect("a few");
+        let x = Tensor::rand([batch, 3, 64, 96], (Kind::Float, Device::Cpu));
+        let items =
+            DetectionLoss::default().compute(&model.forward_train(&x), &pad_targets(&images));
+        sgd.zero_grad().expect("dropped");
+        items.total.backward();
+        for parameter in model.parameters() {
+            let gradient = parameter.tensor.grad();
+            assert!(gradient.defined(), "{}", parameter.name);
+            let norm = gradient.norm().double_value(&[]);
+            assert!(norm.is_finite(), "{}: {norm}", parameter.name);
+        }
+        sgd.step().expect("stepped");
+    }
+    assert_eq!(sgd.state().momentum_buffers.len(), model.parameters().len());
 }
 
 #[test]

@@ -50,6 +50,9 @@ const WHEELS: [Wheel; 3] = [
     },
 ];
 
+/// Where archives lie until they are unpacked.
+const DOWNLOADS: &str = ".download";
+
 /// Size of the unpacked set, for the check of free space.
 const UNPACKED_BYTES: u64 = 490_000_000;
 
@@ -87,6 +90,8 @@ pub(crate) fn run(options: &[String]) -> Result<(), Error> {
     let dir = options.dir;
     match manifest::check(&dir, options.verify)? {
         manifest::State::Sound => {
+            // A call that ended between its last two steps leaves the archives behind.
+            let _ = fs::remove_dir_all(dir.join(DOWNLOADS));
             say(format_args!(
                 "libtorch {VERSION} is ready in {}",
                 dir.display()
@@ -109,7 +114,7 @@ pub(crate) fn run(options: &[String]) -> Result<(), Error> {
 }
 
 fn fetch(dir: &Path) -> Result<(), Error> {
-    let downloads = dir.join(".download");
+    let downloads = dir.join(DOWNLOADS);
     fs::create_dir_all(&downloads).context(&downloads)?;
     download::require_space(
         dir,
@@ -143,7 +148,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), Error> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Ok(());
     };
-    let ours = dir.join(".download").exists() || manifest::was_ours(dir);
+    let ours = dir.join(DOWNLOADS).exists() || manifest::was_ours(dir);
     if ours || entries.count() == 0 {
         return Ok(());
     }

@@ -208,12 +208,12 @@ mod tests {
         fs::write(&source, "abc").expect("writable");
         let url = format!("file://{}", source.display());
         let part = dir.path().join("ba7816bf8f01cfea.part");
-        // The first byte is wrong on purpose in the second half of this test only.
         fs::write(&part, "ab").expect("writable");
         let archive = wheel(&small(), &url, dir.path()).expect("completed");
         assert_eq!(fs::read(&archive).expect("readable"), b"abc");
         assert!(!part.exists());
 
+        // Bytes that never belonged to the file cost a second download, not a wrong archive.
         fs::remove_file(&archive).expect("removable");
         fs::write(&part, "xb").expect("writable");
         let archive = wheel(&small(), &url, dir.path()).expect("fetched from the start");

@@ -13,10 +13,11 @@ use chrono::{DateTime, Utc};
 use gpurun_pricing::break_even::{self, StopCosts};
 use gpurun_pricing::{Action as Fate, Gap as PricedGap, Hours};
 
-use super::case::Case;
+use super::case::{Case, later};
 use super::explain;
 use super::work::{Work, grace_until, work_of};
 use crate::action::Action;
+use crate::observation::AgentState;
 use crate::plan::{AttentionKind, Plan, VerdictKind};
 use crate::run::{Gap, Intent, Outcome, TeardownPolicy};
 
@@ -140,6 +141,18 @@ pub(super) fn unverified(case: &Case<'_>, id: &str, why: &str) -> Plan {
             .attention(AttentionKind::Unverified, work.text(), rescue_remedy())
             .plan();
     };
+    if case.now < until && agent_is_pushing(case) {
+        let reason = format!(
+            "{why}; {}: its agent is pushing, {}",
+            work.text(),
+            explain::burns(case)
+        );
+        let next = later(case.now, case.poll()).min(until);
+        return case
+            .draft(VerdictKind::Wait, reason)
+            .wait("push verified", Some(next), work.text())
+            .plan();
+    }
     if case.now < until {
         let reason = format!(
             "{why}; {}: pushed again, grace until {}",
@@ -178,6 +191,14 @@ pub(super) fn unverified(case: &Case<'_>, id: &str, why: &str) -> Plan {
         .action(push)
         .attention(AttentionKind::Burning, reason, rescue_remedy())
         .plan()
+}
+
+/// The last push after a training's end is under way, and nothing has gone wrong with it yet.
+fn agent_is_pushing(case: &Case<'_>) -> bool {
+    let training = case.seen.training.value();
+    let alive = training.is_some_and(|view| view.agent == AgentState::Alive);
+    let checkpoints = case.seen.checkpoints.value();
+    alive && checkpoints.is_some_and(|view| view.last_error.is_none())
 }
 
 pub(super) fn rescue_remedy() -> &'static str {

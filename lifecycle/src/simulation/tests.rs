@@ -16,6 +16,21 @@ fn story(scenario: Scenario) -> Story {
     play(scenario, 30).unwrap_or_else(|what| panic!("{what}"))
 }
 
+/// Looks again before a new box is listed.
+fn impatient() -> RunSpec {
+    let mut spec = spec();
+    spec.stop.poll_seconds = 30;
+    spec
+}
+
+#[test]
+fn a_box_that_is_listed_late_is_not_rented_twice() {
+    let mut scenario = Scenario::calm(impatient());
+    scenario.list_lag = 119;
+    let story = story(scenario);
+    assert_eq!(story.world.boxes.len(), 1, "{}", story.tell(""));
+}
+
 fn hours_of(story: &Story, step: Step) -> Vec<Hours> {
     let steps = story.steps.iter().filter(|(_, done)| *done == step);
     steps
@@ -111,7 +126,7 @@ fn r15_who_comes_back_in_time_resumes_and_who_does_not_rebuilds_at_no_more_than_
 #[test]
 fn r7_a_kill_at_any_place_leaves_one_box_and_one_training() {
     for place in 1..=16 {
-        let mut scenario = Scenario::calm(spec());
+        let mut scenario = Scenario::calm(impatient());
         (scenario.kills, scenario.list_lag) = (vec![place], 60);
         let story = story(scenario);
         assert_eq!(
@@ -129,7 +144,7 @@ fn r7_a_kill_at_any_place_leaves_one_box_and_one_training() {
 
 #[test]
 fn r1_a_create_whose_every_reply_is_lost_makes_one_box() {
-    let mut scenario = Scenario::calm(spec());
+    let mut scenario = Scenario::calm(impatient());
     scenario.windows = vec![Window {
         trouble: Trouble::CreateReplyLost,
         from: 0,
@@ -237,7 +252,7 @@ prop_compose! {
             TeardownPolicy::Destroy, TeardownPolicy::Keep,
         ]),
         max_cost in prop::option::of(1u32..40), max_hours in prop::option::of(1u32..12), can_stop in prop::bool::weighted(0.8),
-        max_relaunches in 0u32..3, bare in prop::bool::weighted(0.1), poll in prop::sample::select(vec![300u64, 600]),
+        max_relaunches in 0u32..3, bare in prop::bool::weighted(0.1), poll in prop::sample::select(vec![45u64, 300, 600]),
     ) -> RunSpec {
         let mut spec = spec();
         spec.stop.policy = policy;

@@ -143,6 +143,25 @@ fn unverified_work_is_pushed_then_stopped_with_an_alarm_and_never_destroyed() {
 }
 
 #[test]
+fn a_push_that_goes_well_is_waited_for_without_an_alarm() {
+    let mut run = launched();
+    let mut on_its_way = unverified();
+    on_its_way.last_error = None;
+    let plan = look(
+        &mut run,
+        &seen(2.0, TrainingState::Completed, on_its_way.clone()),
+    );
+    assert_eq!(plan.verdict.kind, VerdictKind::Wait);
+    assert_eq!((steps(&plan), plan.attention.len()), (vec![], 0));
+    let mut left_alone = seen(2.0, TrainingState::Completed, on_its_way);
+    let Sighting::Seen { value, .. } = &mut left_alone.training else {
+        unreachable!("seen")
+    };
+    value.agent = AgentState::Silent;
+    assert_eq!(steps(&look(&mut run, &left_alone)), [Step::PushNow]);
+}
+
+#[test]
 fn unverified_work_where_there_is_no_stop_is_kept_with_an_alarm() {
     let mut run = launched();
     run.accounts[0].rate_card.stop = StopSupport::None;

@@ -80,14 +80,18 @@ impl StatusFile {
     pub fn step(&mut self, progress: Progress) {
         self.status.step = Some(progress.step);
         self.status.images_per_second = Some(progress.images_per_second);
-        if self
-            .written
-            .is_some_and(|written| written.elapsed() < REFRESH)
-        {
+        if self.is_fresh() {
             return;
         }
         self.status.eta_seconds = self.eta(progress.step, progress.elapsed.as_secs_f64());
         self.write();
+    }
+
+    /// Shows that the process lives while it does something other than steps.
+    pub fn touch(&mut self) {
+        if !self.is_fresh() {
+            self.write();
+        }
     }
 
     /// Notes a finished epoch, whose row is already in metrics.jsonl.
@@ -145,6 +149,11 @@ impl StatusFile {
     /// The record as last written.
     pub fn status(&self) -> &Status {
         &self.status
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.written
+            .is_some_and(|written| written.elapsed() < REFRESH)
     }
 
     fn mean_epoch_seconds(&self) -> Option<f64> {

@@ -126,12 +126,13 @@ impl Session {
         let finished = self.epoch + 1;
         let is_due =
             finished.is_multiple_of(self.config.eval_interval) || finished == self.config.epochs;
+        let status = &mut self.status;
         let Some(validator) = self.validator.as_ref().filter(|_| is_due) else {
             return Ok(Validated::NotDue);
         };
         tracing::info!("Running validation for epoch {finished}");
         let model = self.ema.as_ref().map_or(&self.model, |ema| ema.model());
-        let Some(validation) = validator.run(model, signals)? else {
+        let Some(validation) = validator.run(model, signals, || status.touch())? else {
             return Ok(Validated::Stopped);
         };
         tracing::info!(

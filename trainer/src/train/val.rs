@@ -80,7 +80,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
         nms,
     };
     let validation = Validator::new(samples, &data, &validator)
-        .run(&model, signals)?
+        .run(&model, signals, || ())?
         .ok_or_else(|| TrainError::from(signals.stop().unwrap_or(Stop::Terminated)))?;
     Ok(ValReport {
         schema_version: 1,

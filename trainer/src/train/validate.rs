@@ -74,7 +74,7 @@ impl Validator {
         }
     }
 
-    /// Measures the network; none when a signal came in between.
+    /// Measures the network; none when a signal came in between. `tick` is called after each batch.
     ///
     /// # Errors
     /// When an operation fails.
@@ -82,6 +82,7 @@ impl Validator {
         &self,
         model: &Yolo9,
         signals: &Signals,
+        mut tick: impl FnMut(),
     ) -> Result<Option<Validation>, TrainError> {
         let device = model.device();
         let mut clock = Clock::start();
@@ -107,6 +108,7 @@ impl Validator {
             }
             clock.postprocess += clock.lap();
             clock.images += batch.len();
+            tick();
         }
         for skip in self.loader.take_skips() {
             tracing::warn!("left out: {skip}");

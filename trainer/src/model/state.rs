@@ -155,7 +155,7 @@ impl Yolo9 {
                 expected: variable.tensor.size(),
                 found: tensor.size(),
             };
-            if !is_class_output(&variable.name) {
+            if !depends_on_classes(&variable.name) {
                 return Err(LoadError::Shape(mismatch));
             }
             report.other_classes.push(mismatch);
@@ -194,11 +194,15 @@ fn canonical(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The last layer of a class tower, the only one whose shape depends on the classes.
-fn is_class_output(name: &str) -> bool {
+/// The last layer of a class tower, and all of the auxiliary head's towers, whose width follows the
+/// classes too.
+fn depends_on_classes(name: &str) -> bool {
     let mut segments = name.split('.');
-    let head = matches!(segments.next(), Some("head" | "aux_head"));
-    head && segments.next() == Some("cv3") && segments.nth(1) == Some("2")
+    match (segments.next(), segments.next()) {
+        (Some("aux_head"), Some("cv3")) => true,
+        (Some("head"), Some("cv3")) => segments.nth(1) == Some("2"),
+        _ => false,
+    }
 }
 
 /// Constants that some writers store along.

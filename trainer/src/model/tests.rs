@@ -159,6 +159,28 @@ fn weights_of_other_classes_load_without_the_class_outputs() {
     assert!(!report.is_complete());
 }
 
+/// A network made for 80 classes and fitted to 3: the detecting head keeps its width, the auxiliary one
+/// is made for the 3, and weights of the other width are passed over there.
+#[test]
+fn the_auxiliary_head_is_as_wide_as_its_classes_ask() {
+    let source = Yolo9::new(&config(Size::T), Device::Cpu);
+    let found = Yolo9Config::of_state_dict(&source.state_dict()).expect("YOLO9 weights");
+    let target = Yolo9::new(&Yolo9Config { nc: 3, ..found }, Device::Cpu);
+    let width = |name: &str| {
+        let state = target.state_dict();
+        let found = state.iter().find(|(key, _)| key == name).expect("there");
+        found.1.size()[0]
+    };
+    assert_eq!(width("head.cv3.0.0.conv.weight"), 80);
+    assert_eq!(width("aux_head.cv3.0.0.conv.weight"), 64);
+    let report = target
+        .load_state_dict(&source.state_dict())
+        .expect("only the classes differ");
+    let other = |mismatch: &ShapeMismatch| mismatch.name.contains("head.cv3.");
+    assert!(report.other_classes.iter().all(other), "{report:?}");
+    assert!(report.missing.is_empty() && report.unexpected.is_empty());
+}
+
 #[test]
 fn weights_of_another_size_or_network_are_refused_and_change_nothing() {
     let small = Yolo9::new(

@@ -17,8 +17,8 @@ pub struct Yolo9Config {
     pub size: Size,
     /// Number of classes.
     pub nc: i64,
-    /// Hidden width of the class towers; `None` takes a fresh network's. One that was trained on
-    /// other classes keeps the width it was made with.
+    /// Hidden width of the detecting head's class towers; `None` takes a fresh network's. One that was
+    /// trained on other classes keeps the width it was made with.
     pub class_width: Option<i64>,
     /// With the auxiliary branch of training (programmable gradient information).
     pub aux: bool,
@@ -60,13 +60,17 @@ impl Yolo9 {
             .unwrap_or_else(|| default_class_width(channels, config.nc));
         let variables = RefCell::default();
         let scope = Scope::root(&variables, device);
-        let detect = |name| Detect::new(&(&scope / name), channels, config.nc, class_width);
+        let detect =
+            |name, class_width| Detect::new(&(&scope / name), channels, config.nc, class_width);
         let backbone = Backbone::new(&(&scope / "backbone"), &layout);
         let neck = Neck::new(&(&scope / "neck"), &layout);
-        let head = detect("head");
-        let aux = config
-            .aux
-            .then(|| (AuxNeck::new(&(&scope / "aux"), &layout), detect("aux_head")));
+        let head = detect("head", class_width);
+        let aux = config.aux.then(|| {
+            // LibreYOLO makes this head anew for the classes, whatever the other one's origin.
+            let class_width = default_class_width(channels, config.nc);
+            let neck = AuxNeck::new(&(&scope / "aux"), &layout);
+            (neck, detect("aux_head", class_width))
+        });
         Self {
             config: Yolo9Config {
                 class_width: Some(class_width),

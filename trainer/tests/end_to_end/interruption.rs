@@ -19,42 +19,59 @@ fn losses(bench: &Bench, run: &str) -> Vec<f64> {
         .collect()
 }
 
-fn failed(bench: &Bench) -> Status {
-    let status = bench.status("runs/r");
+fn failed(bench: &Bench, run: &str) -> Status {
+    let status = bench.status(run);
     assert_eq!(status.state, Some(State::Failed));
     status
 }
 
-/// Stopped within an epoch and resumed, a run learns bit for bit what it would have learnt in one go.
+/// Stopped within an epoch, or while it is validated, and resumed, a run learns bit for bit what it
+/// would have learnt in one go.
 #[test]
 fn a_stopped_run_goes_on_where_it_was() {
     let bench = Bench::with(32, 4);
     let settings = ["epochs=3", "no_aug_epochs=1"];
     succeed(&mut bench.train(&[&settings[..], &["name=whole"]].concat()));
-
-    let child = start_until(&mut bench.train(&settings), "Epoch 1 - ");
-    signal(&child, "-TERM");
-    assert_eq!(wait(child).code(), Some(143));
-    let status = failed(&bench);
-    assert_eq!(status.error.unwrap().kind, "Terminated");
-    assert!(status.completed_epochs >= Some(1));
-    assert!(
-        Checkpoint::read(&bench.path("runs/r/weights/last.pt"))
+    for (moment, run) in [
+        ("Checkpoint saved", "within"),
+        ("Running validation", "after"),
+    ] {
+        let name = format!("name={run}");
+        let run = format!("runs/{run}");
+        let last = format!("{run}/weights/last.pt");
+        let child = start_until(
+            &mut bench.train(&[&settings[..], &[&name]].concat()),
+            moment,
+        );
+        signal(&child, "-TERM");
+        assert_eq!(wait(child).code(), Some(143));
+        assert_eq!(failed(&bench, &run).error.unwrap().kind, "Terminated");
+        let training = Checkpoint::read(&bench.path(&last))
             .unwrap()
             .training
-            .is_some()
-    );
+            .unwrap();
+        assert!(
+            training.position.is_some(),
+            "{moment}: {}",
+            training.finished_epochs
+        );
 
-    succeed(&mut bench.train(&["resume=true", "model=runs/r/weights/last.pt"]));
-    assert_eq!(losses(&bench, "runs/r"), losses(&bench, "runs/whole"));
-    let status = bench.status("runs/r");
-    assert_eq!(
-        (status.state, status.progress, status.completed_epochs),
-        (Some(State::Completed), Some(1.0), Some(3))
-    );
-    assert_eq!(bench.names("runs"), ["r", "whole"]);
-    let metric = |run: &str| bench.history(run).rows[2].value("metrics/mAP50-95");
-    assert_eq!(metric("runs/r"), metric("runs/whole"));
+        succeed(&mut bench.train(&["resume=true", &format!("model={last}")]));
+        assert_eq!(
+            losses(&bench, &run),
+            losses(&bench, "runs/whole"),
+            "{moment}"
+        );
+        let status = bench.status(&run);
+        assert_eq!(status.state, Some(State::Completed));
+        assert_eq!(
+            (status.progress, status.completed_epochs),
+            (Some(1.0), Some(3))
+        );
+        let metric = |run: &str| bench.history(run).rows[2].value("metrics/mAP50-95");
+        assert_eq!(metric(&run), metric("runs/whole"), "{moment}");
+    }
+    assert_eq!(bench.names("runs"), ["after", "whole", "within"]);
 }
 
 #[test]
@@ -63,7 +80,10 @@ fn an_interrupt_is_a_keyboard_interrupt() {
     let child = start_until(&mut bench.train(&["epochs=50", "val=false"]), "Epoch 1 - ");
     signal(&child, "-INT");
     assert_eq!(wait(child).code(), Some(130));
-    assert_eq!(failed(&bench).error.unwrap().kind, "KeyboardInterrupt");
+    assert_eq!(
+        failed(&bench, "runs/r").error.unwrap().kind,
+        "KeyboardInterrupt"
+    );
 }
 
 /// Before the first checkpoint there is nothing to go on from, and the status still tells the truth.
@@ -73,7 +93,7 @@ fn a_stop_at_once_leaves_a_true_status() {
     let child = start_until(&mut bench.train(&["epochs=50"]), "Starting training");
     signal(&child, "-TERM");
     assert_eq!(wait(child).code(), Some(143));
-    let status = failed(&bench);
+    let status = failed(&bench, "runs/r");
     assert_eq!(
         (status.completed_epochs, status.current_epoch),
         (Some(0), Some(1))
@@ -138,7 +158,7 @@ fn a_full_disk_fails_the_run_and_keeps_its_checkpoint() {
     let words = fail(&mut limited, 1);
     assert!(words.contains("last.pt"), "{words}");
 
-    let error = failed(&bench).error.unwrap();
+    let error = failed(&bench, "runs/r").error.unwrap();
     assert_eq!(error.kind, "OSError");
     assert_eq!(
         fs::read(bench.path("runs/r/weights/last.pt")).unwrap(),

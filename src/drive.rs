@@ -92,8 +92,10 @@ fn reached(goal: Goal, seen: &Pass) -> bool {
         return true;
     }
     match goal {
+        // Not before a look has found it so: a command may end at once.
         Goal::Launched => {
-            run.phase == Phase::Launched || (run.spec.launch.is_none() && run.ready_at.is_some())
+            let ready = run.spec.launch.is_none() && run.ready_at.is_some();
+            seen.done.is_empty() && (run.phase == Phase::Launched || ready)
         }
         Goal::Settled => over(run) && seen.plan.actions.is_empty() && is_at_rest(seen),
         Goal::Stopped => matches!(

@@ -7,7 +7,7 @@ use std::ops::Mul;
 use chrono::TimeDelta;
 use rust_decimal::Decimal;
 
-use crate::decimal_unit::{decimal_unit, parse};
+use crate::decimal_unit::{decimal_unit, parse, rounded};
 use crate::quantity::{Gigabytes, Hours, HoursPerMonth};
 
 const MILLISECONDS_PER_HOUR: i64 = 3_600_000;
@@ -45,6 +45,20 @@ impl Money {
     /// Never below zero: what is left of a budget, not what is owed.
     pub fn or_zero(self) -> Self {
         self.max(Self::ZERO)
+    }
+
+    /// The amount that [`Display`](fmt::Display) shows, for sums of shown amounts.
+    pub fn as_shown(self) -> Self {
+        let strategy = rust_decimal::RoundingStrategy::MidpointAwayFromZero;
+        Self::new(
+            self.amount()
+                .round_dp_with_strategy(self.decimals(), strategy),
+        )
+    }
+
+    fn decimals(self) -> u32 {
+        let small = !self.is_zero() && self.amount().abs() < Decimal::new(1, 2);
+        if small { 4 } else { 2 }
     }
 
     /// What a bill shows: whole cents, half a cent away from zero.
@@ -87,29 +101,13 @@ impl Mul<Gigabytes> for GigabyteRate {
     }
 }
 
-impl Money {
-    /// As it reads, to the cent; below ten cents to a hundredth of a cent, so that a short run's bill still adds up.
-    pub fn precise(self) -> String {
-        let small = self.amount().abs() < Decimal::new(1, 1);
-        if self.is_zero() || !small {
-            return self.to_string();
-        }
-        let sign = if self < Self::ZERO { "-" } else { "" };
-        format!(
-            "{sign}${}",
-            crate::decimal_unit::rounded(self.amount().abs(), 4)
-        )
-    }
-}
-
+/// To the cent; below one cent to a hundredth of it, so that a short run's sums can still be checked.
 impl fmt::Display for Money {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cents = self.to_cents();
-        let sign = if cents < Self::ZERO { "-" } else { "" };
-        formatter.pad(&format!(
-            "{sign}${}",
-            Self::new(cents.amount().abs()).figure()
-        ))
+        let shown = self.as_shown();
+        let sign = if shown < Self::ZERO { "-" } else { "" };
+        let size = shown.amount().abs();
+        formatter.pad(&format!("{sign}${}", rounded(size, shown.decimals())))
     }
 }
 
@@ -146,11 +144,11 @@ mod tests {
 
     #[test]
     fn a_small_bill_is_not_rounded_to_nothing() {
-        let read = |amount| Money::new(amount).precise();
+        let read = |amount| Money::new(amount).to_string();
         assert_eq!(read(dec!(0)), "$0.00");
         assert_eq!(read(dec!(0.00273)), "$0.0027");
         assert_eq!(read(dec!(-0.00273)), "-$0.0027");
-        assert_eq!(read(dec!(0.1)), "$0.10");
+        assert_eq!(read(dec!(0.0123)), "$0.01");
         assert_eq!(read(dec!(60)), "$60.00");
     }
 
@@ -200,7 +198,8 @@ mod tests {
     fn money_shows_cents_and_rates_four_decimals() {
         assert_eq!(Money::new(dec!(0.9997)).to_string(), "$1.00");
         assert_eq!(Money::new(dec!(-0.125)).to_string(), "-$0.13");
-        assert_eq!(Money::new(dec!(-0.001)).to_string(), "$0.00");
+        assert_eq!(Money::new(dec!(-0.001)).to_string(), "-$0.0010");
+        assert_eq!(Money::new(dec!(-0.00001)).to_string(), "$0.00");
         assert_eq!(
             HourlyRate::new(dec!(0.0684931506849)).to_string(),
             "$0.0685/h"

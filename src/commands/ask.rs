@@ -5,11 +5,14 @@ use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::reconcile::Pass;
 use crate::shell::{Shell, block_on};
+use crate::sink::{self, Directory};
 use crate::store::{Event, EventKind};
 use crate::summary::RunSummary;
+use crate::ui::format;
 use chrono::Utc;
 use gpurun_lifecycle::{Outcome, RunRecord};
 use serde::Serialize;
+use std::path::Path;
 
 /// Writes down what the person wants now.
 pub(super) fn ask(
@@ -78,12 +81,11 @@ pub(super) fn report(shell: &Shell, pass: &Pass) -> ExitCode {
             ));
         }
     }
-    if let Some(verified) = &summary.verified {
+    if let Some((location, bytes)) = weights(run, &summary) {
+        let size = format::bytes(bytes);
         ui.data(&format!(
-            " {:<10} {} ({}, verified by hash)",
-            "weights",
-            verified.location,
-            crate::ui::format::bytes(verified.bytes)
+            " {:<10} {location} ({size}, verified by hash)",
+            "weights"
         ));
     }
     for line in bill(run, now) {
@@ -94,6 +96,16 @@ pub(super) fn report(shell: &Shell, pass: &Pass) -> ExitCode {
         ui.data(&format!(" {:<10} {attention}", "needs you"));
     }
     code
+}
+
+/// The best weights off the box, or else the newest.
+fn weights(run: &RunRecord, summary: &RunSummary) -> Option<(String, u64)> {
+    let to = Path::new(&run.spec.checkpoints.to);
+    let best = Directory::of_run(to, &run.name, &run.id)
+        .ok()
+        .and_then(|sink| sink::best_weights(&sink));
+    let newest = summary.verified.as_ref();
+    best.or_else(|| newest.map(|verified| (verified.location.clone(), verified.bytes)))
 }
 
 /// The bill, state by state, as a pocket calculator does it.
@@ -107,14 +119,14 @@ pub(super) fn bill(run: &RunRecord, now: chrono::DateTime<Utc>) -> Vec<String> {
                 "bill",
                 line.billed.num_seconds(),
                 line.rate,
-                line.amount.precise()
+                line.amount
             ));
         }
     }
     lines.push(format!(
         " {:<10} {} in all, {} now",
         "bill",
-        run.spent(now).precise(),
+        run.spent(now),
         run.burn(now)
     ));
     lines

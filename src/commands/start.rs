@@ -12,7 +12,6 @@ use gpurun_lifecycle::ask_start;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A name, or the start of an id
-    /// A name, or the start of an id
     run: String,
 }
 

@@ -99,9 +99,7 @@ impl Preview {
         for line in &self.estimate.lines {
             lines.push(format!(
                 "           {:<11} {} = {}",
-                line.what,
-                line.sum,
-                line.amount.precise()
+                line.what, line.sum, line.amount
             ));
         }
         for (number, action) in self.plan.actions.iter().enumerate() {

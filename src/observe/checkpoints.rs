@@ -38,10 +38,20 @@ pub(super) fn view(spec: &CheckpointSpec, report: &BoxReport) -> CheckpointView 
     }
 }
 
+fn is_checkpoint(file: &str) -> bool {
+    file.ends_with(".pt") || file.ends_with(".safetensors")
+}
+
 fn newest_verified(manifest: &Manifest) -> Option<Verified> {
-    let (file, content) = manifest.newest_checkpoint()?;
+    let (file, content) = manifest
+        .files
+        .iter()
+        .filter(|entry| is_checkpoint(&entry.file))
+        .filter_map(|entry| Some((&entry.file, manifest.verified(&entry.file)?)))
+        // Of files written together the last one is what a training goes on from.
+        .max_by_key(|(file, content)| (content.modified_at, file.as_str()))?;
     Some(Verified {
-        file: file.to_owned(),
+        file: file.clone(),
         sha256: content.sha256.clone(),
         bytes: content.bytes,
         epoch: content.epoch,

@@ -41,6 +41,14 @@ pub(crate) fn pull(sink: &dyn Sink, directory: &Path) -> Result<Vec<Pulled>, Sin
     Ok(pulled)
 }
 
+/// The run's best weights at the destination and their size, if they are there and verified.
+pub(crate) fn best_weights(sink: &dyn Sink) -> Option<(String, u64)> {
+    const BEST: &str = "best.pt";
+    let manifest = manifest(sink).ok()?;
+    let bytes = manifest.verified(BEST)?.bytes;
+    Some((format!("{}/{BEST}", sink.location()), bytes))
+}
+
 /// Brings one verified checkpoint back to where a training goes on from it.
 ///
 /// # Errors

@@ -21,7 +21,10 @@ pub(crate) struct Progress {
 
 impl Progress {
     fn words(&self) -> String {
-        let mut words = format!("epoch {}/{}", self.epoch, self.total_epochs);
+        let mut words = match self.total_epochs {
+            0 => "starting".to_owned(),
+            total => format!("epoch {}/{total}", self.epoch),
+        };
         if let Some(loss) = self.loss {
             words.push_str(&format!(" · loss {loss:.2}"));
         }

@@ -19,7 +19,8 @@ pub fn ask_start(run: &mut RunRecord, now: DateTime<Utc>) {
     run.tried.clear();
     run.stop_ordered_at = None;
     (run.destroy_ordered_at, run.destroy_outcome) = (None, None);
-    if run.ended.take().is_some() || run.end_ordered.take().is_some() {
+    let (ended, end_ordered) = (run.ended.take(), run.end_ordered.take());
+    if ended.is_some() || end_ordered.is_some() {
         // The training that ended is not the one wanted now.
         run.phase = run.phase.min(Phase::Rented);
     }

@@ -54,7 +54,7 @@ struct Choice {
 
 fn between(left: Choice, right: Choice) -> String {
     // Of the amounts as they are shown, so that the line adds up.
-    let (here, there) = (left.cost.to_cents(), right.cost.to_cents());
+    let (here, there) = (left.cost.as_shown(), right.cost.as_shown());
     let (cheaper, saved) = match left.cost < right.cost {
         true => (left.name, there - here),
         false => (right.name, here - there),

@@ -216,7 +216,7 @@ proptest! {
             let costs = [Some(compared.keep), compared.stop, Some(compared.destroy)];
             let saved = answer.verdict.reason.rsplit_once("saves $").and_then(|(_, saved)| saved.parse::<Decimal>().ok());
             let saved = saved.expect("a verdict says what it saves");
-            let cents: Vec<Decimal> = costs.into_iter().flatten().map(|cost| cost.to_cents().amount()).collect();
+            let cents: Vec<Decimal> = costs.into_iter().flatten().map(|cost| cost.as_shown().amount()).collect();
             let differences = cents.iter().flat_map(|left| cents.iter().map(move |right| right - left));
             prop_assert!(differences.into_iter().any(|difference| difference == saved), "{}", answer.verdict.reason);
         }

@@ -32,6 +32,7 @@ pub(crate) enum End {
 
 /// Between two looks at a training that is followed.
 const LOOK: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause between two passes, so that another gpurun's doings are seen.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait for another gpurun that is at work on the same run.
@@ -55,10 +56,14 @@ pub(crate) async fn drive(shell: &Shell, run: &str, goal: Goal) -> Result<End> {
             view.follower.finish();
             return Ok(End::Reached(Box::new(seen)));
         }
+        // A failed step is tried again when its plan says so; a loop without a pause would only burn.
+        if !seen.succeeded() {
+            tokio::time::sleep(SHORTEST_PAUSE).await;
+        }
         for attention in view.news(&seen.plan) {
             view.follower.say(&format!("  ! {attention}"));
         }
-        if seen.done.is_empty() || !seen.succeeded() {
+        if seen.done.is_empty() {
             tokio::select! {
                 () = rest(shell, &seen, &mut view) => {}
                 _ = &mut interrupt => return Ok(view.interrupted()),
@@ -160,7 +165,7 @@ fn pause(plan: &Plan, now: DateTime<Utc>) -> Duration {
     let until = next.map_or(LONGEST_PAUSE, |until| {
         (until - now).to_std().unwrap_or(Duration::ZERO)
     });
-    until.clamp(Duration::from_millis(100), LONGEST_PAUSE)
+    until.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
 }
 
 struct View {

@@ -33,7 +33,7 @@ pub(super) fn ask(
 /// Passes until the goal is reached, then says how things stand.
 pub(super) fn reach(shell: &Shell, run: &str, goal: Goal) -> Result<ExitCode> {
     match block_on(drive(shell, run, goal))? {
-        End::Reached(pass) => Ok(report(shell, &pass)),
+        End::Reached(pass) => Ok(report(shell, &pass, goal)),
         End::Interrupted => {
             shell.ui.talk(&format!(
                 " It goes on without you: `gpurun status {run}`. `gpurun reap`, by hand or by cron, does what is due."
@@ -49,10 +49,13 @@ struct Document {
 }
 
 /// Weights, metrics, bill, verdict: what a run has come to.
-pub(super) fn report(shell: &Shell, pass: &Pass) -> ExitCode {
+pub(super) fn report(shell: &Shell, pass: &Pass, goal: Goal) -> ExitCode {
     let run = &pass.run;
     let now = Utc::now();
-    let code = exit_code(run);
+    let code = match goal {
+        Goal::Launched | Goal::Settled => exit_code(run),
+        Goal::Stopped | Goal::Destroyed => ExitCode::Success,
+    };
     let summary = RunSummary::new(run, Some((&pass.look.observation, &pass.plan)), now);
     if shell.ui.json {
         shell.ui.json(&Document { run: summary });

@@ -116,7 +116,7 @@ fn go(ui: &Ui, args: &Args, run: RunRecord, shown: &Preview) -> Result<ExitCode>
         End::Reached(pass)
             if pass.run.ready_at.is_some() || args.detach || pass.run.ended.is_some() =>
         {
-            let code = ask::report(&shell, &pass);
+            let code = ask::report(&shell, &pass, Goal::Launched);
             hints(ui, &pass.run);
             Ok(code)
         }

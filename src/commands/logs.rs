@@ -3,6 +3,7 @@ use crate::exit_code::ExitCode;
 use crate::observe;
 use crate::remote::{self, Command, Remote};
 use crate::shell::{Shell, block_on};
+use crate::sink::{Directory, Sink};
 use crate::ui::Ui;
 use gpurun_lifecycle::{Engine, RunRecord};
 use std::path::Path;
@@ -40,12 +41,7 @@ async fn show(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
     let Some(remote) = reach(shell, run).await? else {
         return pushed(shell, run, args);
     };
-    let stderr = args.stderr || run.spec.install.engine == Engine::Libreyolo;
-    let file = if stderr {
-        "gpurun/stderr.log"
-    } else {
-        "gpurun/stdout.log"
-    };
+    let file = &format!("gpurun/{}", stream(run, args));
     let start = match args.lines {
         0 => "+1".to_owned(),
         lines => lines.to_string(),
@@ -73,6 +69,11 @@ async fn show(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
         tokio::time::sleep(LOOK).await;
     }
     Ok(ExitCode::Success)
+}
+
+fn stream(run: &RunRecord, args: &Args) -> &'static str {
+    let stderr = args.stderr || run.spec.install.engine == Engine::Libreyolo;
+    if stderr { "stderr.log" } else { "stdout.log" }
 }
 
 async fn reach(shell: &Shell, run: &RunRecord) -> Result<Option<Box<dyn Remote>>> {
@@ -108,24 +109,27 @@ async fn output(remote: &dyn Remote, argv: &[&str]) -> Result<Vec<u8>> {
 
 /// The copy that went along with the checkpoints.
 fn pushed(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
-    let path = Path::new(&run.spec.checkpoints.to)
-        .join(&run.name)
-        .join("train.log");
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let to = Path::new(&run.spec.checkpoints.to);
+    let none = |why: String| {
         Failure::new(
             ExitCode::Box,
-            format!(
-                "{} has no box to read from, and {}: {error}",
-                run.name,
-                path.display()
-            ),
+            format!("{} has no box that runs, and {why}", run.name),
             "a stopped box keeps its log: `gpurun start` brings it back",
         )
-    })?;
+    };
+    let folder =
+        Directory::of_run(to, &run.name, &run.id).map_err(|error| none(error.to_string()))?;
+    let names = [stream(run, args), "train.log"];
+    let read = |name: &&str| folder.read(name).ok().flatten();
+    let log = names
+        .iter()
+        .find_map(read)
+        .ok_or_else(|| none(format!("{} holds no log", folder.location())))?;
+    let text = String::from_utf8_lossy(&log);
     let lines: Vec<&str> = text.lines().collect();
     let skipped = match args.lines {
         0 => 0,
-        lines_wanted => lines.len().saturating_sub(lines_wanted as usize),
+        wanted => lines.len().saturating_sub(wanted as usize),
     };
     shell.ui.data(&lines[skipped..].join("\n"));
     Ok(ExitCode::Success)

@@ -70,7 +70,7 @@ for epoch in range(first, epochs + 1):
     with open(os.path.join(run, "metrics.jsonl"), "a") as history:
         history.write(json.dumps({"epoch": epoch, "time": 0.1, "train/loss": 1 / epoch}) + "\n")
     status("running", current_epoch=epoch, completed_epochs=epoch, eta_seconds=float(epochs - epoch),
-           mean_epoch_seconds=0.1, best_metric=metric, best_metric_name="metrics/mAP50-95",
+           mean_epoch_seconds=0.1, best_epoch=epoch, best_metric=metric, best_metric_name="metrics/mAP50-95",
            progress=epoch / epochs)
-status("completed", completed_epochs=epochs, progress=1.0, best_metric=round(1 - 1 / (1 + epochs), 3),
+status("completed", completed_epochs=epochs, progress=1.0, best_epoch=epochs, best_metric=round(1 - 1 / (1 + epochs), 3),
        best_metric_name="metrics/mAP50-95")

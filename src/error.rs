@@ -55,11 +55,7 @@ impl From<gpurun_providers::Error> for Failure {
 
 impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Self {
-        Self::new(
-            ExitCode::Box,
-            error.to_string(),
-            "`gpurun status` shows the box; the next pass tries again",
-        )
+        Self::new(ExitCode::Box, error.message, error.remedy)
     }
 }
 

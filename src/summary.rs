@@ -26,7 +26,11 @@ pub(crate) struct RunSummary {
     pub(crate) instance_state: &'static str,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) ended_at: Option<DateTime<Utc>>,
+    /// In $/h, as a number that a script can add up.
+    #[serde(serialize_with = "rate")]
     pub(crate) burn_per_hour: HourlyRate,
+    /// In $.
+    #[serde(serialize_with = "money")]
     pub(crate) so_far: Money,
     /// Newest checkpoint proven to be off the box.
     pub(crate) verified: Option<Verified>,
@@ -107,6 +111,14 @@ impl RunSummary {
             self.next.clone(),
         ]
     }
+}
+
+fn rate<S: serde::Serializer>(rate: &HourlyRate, serializer: S) -> Result<S::Ok, S::Error> {
+    format::json_number(rate.amount()).serialize(serializer)
+}
+
+fn money<S: serde::Serializer>(money: &Money, serializer: S) -> Result<S::Ok, S::Error> {
+    format::json_number(money.amount()).serialize(serializer)
 }
 
 /// "4090x8", or "cpu".
@@ -190,6 +202,9 @@ fn next(run: &RunRecord, plan: &Plan, now: DateTime<Utc>) -> String {
         .filter_map(|wait| Some((wait.until?, &wait.on)))
         .min();
     match next {
+        Some((until, on)) if ["break-even", "lease"].contains(&on.as_str()) => {
+            format!("destroy {} ({on})", format::relative(until, now))
+        }
         Some((until, on)) => format!("{on} {}", format::relative(until, now)),
         None => plan
             .waits

@@ -7,6 +7,7 @@ use crate::launch::{
     Market, Preview, disk, market, missing_keys, prepare, preview, quoted_offer, rebuild_terms,
     run_spec, shape,
 };
+use crate::remote;
 use crate::settings::Settings;
 use crate::shell::{self, Shell, block_on};
 use crate::store::{Event, EventKind, new_run_id};
@@ -81,6 +82,7 @@ impl Args {
             shown.print(ui);
             return Ok(ExitCode::Success);
         }
+        remote::can_install(&run.spec.install)?;
         go(ui, &self, run, &shown)
     }
 }

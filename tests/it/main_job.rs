@@ -1,6 +1,6 @@
 //! The main job with any command as engine: rent, install, prove, launch, follow, push, end the bill.
 
-use crate::world::{World, eventually, kill};
+use crate::world::{self, World, eventually, kill};
 use serde_json::Value;
 
 fn arguments(all: &[String]) -> Vec<&str> {
@@ -187,24 +187,41 @@ fn a_failed_training_says_why_and_its_box_is_stopped_not_lost() {
 
 #[test]
 fn a_bare_box_is_ready_under_a_lease() {
+    if !world::has_trainer("a bare box under a lease") {
+        return;
+    }
     let world = World::new();
-    world.ok(&[
-        "launch", "--gpu", "cpu", "--name", "bare", "--engine", "command",
-    ]);
+    world.ok(&["launch", "--gpu", "cpu", "--name", "bare"]);
     let run = world.status("bare");
+    let words = |key: &str| run[key].as_str().expect("words").to_owned();
+    assert!(words("state").starts_with("ready"), "{run}");
     assert!(
-        run["state"].as_str().expect("words").starts_with("ready"),
-        "{run}"
-    );
-    assert!(
-        run["next"]
-            .as_str()
-            .expect("words")
-            .contains("in 1 h 59 min"),
+        words("next").contains("destroy in 1 h 59 min (lease)"),
         "{run}"
     );
     world.ok(&["destroy", "bare"]);
     assert!(world.boxes().is_empty());
+}
+
+#[test]
+fn a_missing_trainer_is_said_before_anything_is_rented() {
+    let world = World::new();
+    let output = world
+        .command(&["launch", "--gpu", "cpu", "--name", "bare"])
+        .env_remove("GPURUN_TRAIN")
+        .env("PATH", "/nowhere")
+        .output()
+        .expect("gpurun starts");
+    let said = crate::world::text(&output);
+    // Where the trainer was built beside gpurun it is found there.
+    if world::beside_gpurun("gpurun-train").is_file() {
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        world.ok(&["destroy", "bare"]);
+        return;
+    }
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("GPURUN_TRAIN"), "{said}");
+    assert!(!world.path("state/ledger.db").exists(), "{said}");
 }
 
 #[test]

@@ -37,6 +37,9 @@ impl World {
             .env("GPURUN_HOME", self.path("state"))
             .env("GPURUN_CONFIG", self.path("config.toml"))
             .stdin(Stdio::null());
+        for name in ["GPURUN_TRAIN", "LIBTORCH"] {
+            command.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
         command
     }
 
@@ -218,4 +221,20 @@ pub(crate) fn text(output: &Output) -> String {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     )
+}
+
+/// Whether the companion binary is there; says so when a test goes without it.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn has_trainer(what: &str) -> bool {
+    let found = std::env::var_os("GPURUN_TRAIN").is_some_and(|path| PathBuf::from(path).is_file())
+        || beside_gpurun("gpurun-train").is_file();
+    if !found {
+        eprintln!("skipped, gpurun-train is not built: {what}");
+    }
+    found
+}
+
+/// A program in the folder of the gpurun under test.
+pub(crate) fn beside_gpurun(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_gpurun")).with_file_name(name)
 }

@@ -38,6 +38,17 @@ pub(crate) async fn install(
     install_from(remote, spec, &Sources::of_this_process()).await
 }
 
+/// Whether what [`install`] takes from this machine is here: asked before money.
+///
+/// # Errors
+/// What is missing, and how it comes here.
+pub(crate) fn can_install(spec: &InstallSpec) -> Result<(), RemoteError> {
+    match spec.engine {
+        Engine::GpurunTrain => Sources::of_this_process().trainer().map(drop),
+        Engine::Command | Engine::Libreyolo => Ok(()),
+    }
+}
+
 async fn install_from(
     remote: &dyn Remote,
     spec: &InstallSpec,

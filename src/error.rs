@@ -1,6 +1,7 @@
 //! One failure type for the shell, and the only place where a library's error becomes an exit
 //! code and a remedy.
 
+use crate::cron::CronError;
 use crate::document::DocumentError;
 use crate::exit_code::ExitCode;
 use crate::remote::RemoteError;
@@ -56,6 +57,12 @@ impl From<gpurun_providers::Error> for Failure {
 impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Self {
         Self::new(ExitCode::Box, error.message, error.remedy)
+    }
+}
+
+impl From<CronError> for Failure {
+    fn from(error: CronError) -> Self {
+        Self::diagnostic(ExitCode::Failure, error)
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod agent;
 mod commands;
+mod cron;
 mod document;
 mod drive;
 mod error;

@@ -3,6 +3,7 @@
 mod agent;
 mod ask;
 pub(crate) mod cost;
+mod cron;
 mod destroy;
 mod explain;
 mod launch;
@@ -59,6 +60,7 @@ pub(crate) enum Verb {
     Cost(Box<cost::Args>),
     Offers(offers::Args),
     Reap(reap::Args),
+    Cron(cron::Args),
     Orphans(orphans::Args),
     Explain(explain::Args),
     #[command(hide = true)]
@@ -80,6 +82,7 @@ impl Verb {
             Self::Cost(args) => args.run(ui),
             Self::Offers(args) => args.run(ui),
             Self::Reap(args) => args.run(ui),
+            Self::Cron(args) => args.run(ui),
             Self::Orphans(args) => args.run(ui),
             Self::Explain(args) => args.run(ui),
             Self::Agent(args) => args.run(ui),

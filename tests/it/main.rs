@@ -3,6 +3,7 @@
 mod agent;
 mod architecture;
 mod cost;
+mod cron;
 mod docs;
 mod main_job;
 mod refusals;

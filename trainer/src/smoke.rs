@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Instant;
 
 use serde::Serialize;
-use tch::{Cuda, Device, Kind, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 use crate::libtorch::{self, Libtorch};
 
@@ -169,9 +169,7 @@ fn product(device: Device, left: &Tensor, right: &Tensor) -> Result<Tensor, TchE
     let product = left
         .f_to_device(device)?
         .f_matmul(&right.f_to_device(device)?)?;
-    if let Device::Cuda(card) = device {
-        Cuda::synchronize(i64::try_from(card).unwrap_or(0));
-    }
+    // Waits for the kernel, and brings its error.
     product.f_to_device(Device::Cpu)
 }
 

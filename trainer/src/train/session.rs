@@ -84,13 +84,13 @@ impl Session {
         let loader = Loader::new(
             train_samples,
             data.names.len(),
-            train_loader(&config, padding),
+            train_loader(&config, padding, device),
         );
         let validator = (!val_samples.is_empty()).then(|| {
             Validator::new(
                 val_samples,
                 &data,
-                &ValidatorConfig::of_training(&config, padding),
+                &ValidatorConfig::of_training(&config, padding, device),
             )
         });
         let steps = u64::try_from(loader.batches()).unwrap_or(1).max(1);
@@ -278,10 +278,10 @@ pub(super) fn padding(letterbox_pad: &str) -> Padding {
     }
 }
 
-fn train_loader(config: &TrainConfig, padding: Padding) -> LoaderConfig {
+fn train_loader(config: &TrainConfig, padding: Padding, device: Device) -> LoaderConfig {
     let epochs = config.epochs as usize;
     LoaderConfig {
-        threads: loader_threads(config.workers),
+        threads: loader_threads(config.workers, device),
         seed: config.seed,
         padding,
         cache_bytes: CACHE_BYTES,
@@ -298,9 +298,13 @@ fn train_loader(config: &TrainConfig, padding: Padding) -> LoaderConfig {
     }
 }
 
-/// No more threads than CPUs: they would only take turns.
-pub(super) fn loader_threads(workers: u32) -> usize {
-    (workers as usize).clamp(1, super::device::usable_cpus())
+/// No more threads than CPUs: they would only take turns. Where the CPUs train too, half of them at most.
+pub(super) fn loader_threads(workers: u32, device: Device) -> usize {
+    let cpus = match device {
+        Device::Cpu => super::device::usable_cpus().div_ceil(2),
+        _ => super::device::usable_cpus(),
+    };
+    (workers as usize).clamp(1, cpus)
 }
 
 fn schedule(config: &TrainConfig, steps_per_epoch: u64) -> ScheduleConfig {

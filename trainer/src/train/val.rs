@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::device::{choose_device, limit_threads};
 use super::error::TrainError;
 use super::restore::load_all;
-use super::session::{architecture, padding};
+use super::session::{architecture, loader_threads, padding};
 use super::setup::{load_data, samples};
 use super::source::{Source, weights};
 use super::validate::{Validator, ValidatorConfig};
@@ -75,7 +75,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
     let validator = ValidatorConfig {
         imgsz,
         batch: config.batch,
-        workers: config.workers,
+        threads: loader_threads(config.workers, device),
         padding: padding(&letterbox_pad),
         nms,
     };

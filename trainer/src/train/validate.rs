@@ -29,7 +29,7 @@ pub(super) struct Validator {
 pub(super) struct ValidatorConfig {
     pub(super) imgsz: u32,
     pub(super) batch: u32,
-    pub(super) workers: u32,
+    pub(super) threads: usize,
     pub(super) padding: Padding,
     pub(super) nms: NmsConfig,
 }
@@ -45,11 +45,11 @@ pub(super) struct Validation {
 
 impl ValidatorConfig {
     /// As validation during a training.
-    pub(super) fn of_training(config: &TrainConfig, padding: Padding) -> Self {
+    pub(super) fn of_training(config: &TrainConfig, padding: Padding, device: Device) -> Self {
         ValidatorConfig {
             imgsz: config.imgsz,
             batch: config.batch,
-            workers: config.workers,
+            threads: loader_threads(config.workers, device),
             padding,
             nms: NmsConfig {
                 max_detections: config.max_det as usize,
@@ -63,7 +63,7 @@ impl Validator {
     pub(super) fn new(samples: Vec<Sample>, data: &DataConfig, config: &ValidatorConfig) -> Self {
         let classes = data.names.len();
         let loader_config = LoaderConfig {
-            threads: loader_threads(config.workers),
+            threads: config.threads,
             padding: config.padding,
             ..LoaderConfig::eval(config.imgsz, config.batch as usize)
         };

@@ -1,9 +1,8 @@
 //! The only place that prints: results on stdout, errors on stderr.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "results and errors are printed here alone"
-)]
+//!
+//! A reader that has gone away is no reason to fail: the run's files say the same.
+
+use std::io::{self, Write};
 
 use gpurun_train::train::TrainError;
 use serde::Serialize;
@@ -11,36 +10,31 @@ use serde_json::json;
 
 /// Prints a result: the document as JSON, or the sentence.
 pub(crate) fn result(json: bool, document: &impl Serialize, sentence: &str) {
-    if !json {
-        return text(sentence);
-    }
     match serde_json::to_string(document) {
-        Ok(document) => println!("{document}"),
-        Err(e) => eprintln!("the result is no JSON: {e}"),
+        Ok(document) if json => text(&document),
+        _ => text(sentence),
     }
 }
 
 /// Prints text for a person.
 pub(crate) fn text(text: &str) {
-    println!("{}", text.trim_end());
+    let _ = writeln!(io::stdout(), "{}", text.trim_end());
 }
 
-/// Prints an error, in the form of LibreYOLO's `--json` when that was asked for.
+/// Says an error on stderr and, where `--json` was asked for, prints it in LibreYOLO's form too.
 pub(crate) fn error(json: bool, error: &TrainError) {
     if json {
-        println!(
-            "{}",
-            json!({
-                "schema_version": 1,
-                "error": error.code.name(),
-                "message": error.message,
-                "suggestion": error.suggestion,
-            })
-        );
-        return;
+        let document = json!({
+            "schema_version": 1,
+            "error": error.code.name(),
+            "message": error.message,
+            "suggestion": error.suggestion,
+        });
+        text(&document.to_string());
     }
-    eprintln!("error: {}", error.message);
+    let mut stderr = io::stderr();
+    let _ = writeln!(stderr, "error: {}", error.message);
     if let Some(suggestion) = &error.suggestion {
-        eprintln!("  {suggestion}");
+        let _ = writeln!(stderr, "  {suggestion}");
     }
 }

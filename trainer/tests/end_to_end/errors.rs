@@ -26,8 +26,9 @@ fn refusals_have_codes_and_write_nothing() {
 #[test]
 fn errors_are_json_when_asked() {
     let bench = Bench::new();
-    let told = fail(&mut bench.train(&["epochz=3", "--json"]), 2);
-    let error: Value = serde_json::from_str(told.trim()).unwrap();
+    let output = bench.train(&["epochz=3", "--json"]).output().unwrap();
+    let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("unknown key `epochz`"));
     assert_eq!(
         (&error["error"], &error["schema_version"]),
         (&"config_unknown_key".into(), &1.into())

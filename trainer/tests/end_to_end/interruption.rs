@@ -77,13 +77,46 @@ fn a_stopped_run_goes_on_where_it_was() {
 #[test]
 fn an_interrupt_is_a_keyboard_interrupt() {
     let bench = Bench::with(32, 4);
-    let child = start_until(&mut bench.train(&["epochs=50", "val=false"]), "Epoch 1 - ");
+    let child = start_until(
+        &mut with_sigint(
+            "--default-signal=INT",
+            &bench.train(&["epochs=50", "val=false"]),
+        ),
+        "Epoch 1 - ",
+    );
     signal(&child, "-INT");
     assert_eq!(wait(child).code(), Some(130));
     assert_eq!(
         failed(&bench, "runs/r").error.unwrap().kind,
         "KeyboardInterrupt"
     );
+}
+
+/// A shell's background job does not end with what the terminal's user interrupts.
+#[test]
+fn an_ignored_interrupt_stays_ignored() {
+    let bench = Bench::with(8, 4);
+    let child = start_until(
+        &mut with_sigint(
+            "--ignore-signal=INT",
+            &bench.train(&["epochs=2", "val=false"]),
+        ),
+        "Epoch 1 - ",
+    );
+    signal(&child, "-INT");
+    assert!(wait(child).success());
+    assert_eq!(bench.status("runs/r").state, Some(State::Completed));
+}
+
+/// The command under coreutils' `env`, which sets the disposition and becomes the command.
+fn with_sigint(disposition: &str, command: &Command) -> Command {
+    let mut env = Command::new("env");
+    env.arg(disposition)
+        .arg(command.get_program())
+        .args(command.get_args());
+    env.current_dir(command.get_current_dir().unwrap())
+        .env("OMP_NUM_THREADS", "1");
+    env
 }
 
 /// Before the first checkpoint there is nothing to go on from, and the status still tells the truth.

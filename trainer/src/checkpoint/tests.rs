@@ -75,6 +75,7 @@ fn checkpoint() -> Checkpoint {
             finished_epochs: 5,
             position: Some(Position {
                 step: 12,
+                batch: 13,
                 loss_sums: [1.0, 0.5, 0.25, 0.25],
             }),
             row: Some("{\"epoch\":5}".to_owned()),

@@ -1,5 +1,6 @@
 //! One pass over the dataset: threads make batches, the iterator hands them out in order.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -59,13 +60,14 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    pub(super) fn start(shared: Arc<Shared>, epoch: usize, batches: usize) -> Self {
+    pub(super) fn start(shared: Arc<Shared>, epoch: usize, batches: Range<usize>) -> Self {
+        let Range { start, end } = batches;
         let mut order: Vec<usize> = (0..shared.entries.len()).collect();
         if shared.config.shuffle {
             random::for_order(shared.config.seed, epoch).shuffle(&mut order);
         }
         let order: Arc<[usize]> = order.into();
-        let threads = shared.config.threads.min(batches);
+        let threads = shared.config.threads.min(end);
         let (mut receivers, mut handles) = (Vec::new(), Vec::new());
         for thread in 0..threads {
             let (sender, receiver) = sync_channel(shared.config.prefetch);
@@ -74,7 +76,10 @@ impl Epoch {
                 epoch,
             };
             let order = Arc::clone(&order);
-            let work = move || maker.run(&order, (thread..batches).step_by(threads), &sender);
+            let numbers = (thread..end)
+                .step_by(threads)
+                .skip_while(move |number| *number < start);
+            let work = move || maker.run(&order, numbers, &sender);
             receivers.push(receiver);
             handles.push(
                 thread::Builder::new()
@@ -86,9 +91,14 @@ impl Epoch {
         Self {
             receivers,
             threads: handles,
-            next: 0,
-            batches,
+            next: start,
+            batches: end,
         }
+    }
+
+    /// Number of the batch that comes next, from 0; one without a usable image has a number too.
+    pub fn position(&self) -> usize {
+        self.next
     }
 
     fn join(&mut self) {

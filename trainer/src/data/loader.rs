@@ -154,7 +154,17 @@ impl Loader {
 
     /// Starts an epoch (0-based): its threads begin at once, and end when the iterator is dropped.
     pub fn epoch(&self, epoch: usize) -> Epoch {
-        Epoch::start(Arc::clone(&self.shared), epoch, self.batches())
+        self.epoch_from(epoch, 0)
+    }
+
+    /// Starts an epoch at a later batch, which is the same as in a whole one: nothing before it is read.
+    pub fn epoch_from(&self, epoch: usize, first_batch: usize) -> Epoch {
+        let batches = self.batches();
+        Epoch::start(
+            Arc::clone(&self.shared),
+            epoch,
+            first_batch.min(batches)..batches,
+        )
     }
 
     /// The usable labels of an image, whose id is its position in the samples.

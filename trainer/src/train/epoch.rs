@@ -52,11 +52,14 @@ impl Session {
         let offset = u64::from(self.epoch) * steps_per_epoch;
         self.set_rates(offset + first_step);
         let mut images = 0;
-        let skip = usize::try_from(first_step).unwrap_or(usize::MAX);
-        for batch in self.loader.epoch(self.epoch as usize).skip(skip) {
+        let first_batch = position.map_or(0, |position| position.batch);
+        let first_batch = usize::try_from(first_batch).unwrap_or(usize::MAX);
+        let mut batches = self.loader.epoch_from(self.epoch as usize, first_batch);
+        loop {
             if signals.stop().is_some() {
-                return Ok(EpochEnd::Stopped(sums.into()));
+                return Ok(EpochEnd::Stopped(sums.at(batches.position())));
             }
+            let Some(batch) = batches.next() else { break };
             let items = self.train_step(&batch)?;
             sums.add(&items)?;
             self.set_rates(offset + sums.steps);
@@ -110,6 +113,15 @@ impl Session {
 }
 
 impl LossSums {
+    /// Where the epoch stands, with this batch to come.
+    pub(super) fn at(&self, batch: usize) -> Position {
+        Position {
+            step: self.steps,
+            batch: batch as u64,
+            loss_sums: [self.total, self.box_, self.cls, self.dfl],
+        }
+    }
+
     fn add(&mut self, items: &LossItems) -> Result<(), TrainError> {
         let parts = Tensor::stack(
             &[&items.total.detach(), &items.box_, &items.cls, &items.dfl],
@@ -132,15 +144,6 @@ impl LossSums {
         self.cls += parts[2];
         self.dfl += parts[3];
         Ok(())
-    }
-}
-
-impl From<LossSums> for Position {
-    fn from(sums: LossSums) -> Self {
-        Position {
-            step: sums.steps,
-            loss_sums: [sums.total, sums.box_, sums.cls, sums.dfl],
-        }
     }
 }
 

@@ -78,7 +78,9 @@ impl Session {
             let validation = match self.validate(signals)? {
                 Validated::Yes(validation) => Some(validation),
                 Validated::NotDue => None,
-                Validated::Stopped => return Err(self.stop(sums.into(), signals)),
+                Validated::Stopped => {
+                    return Err(self.stop(sums.at(self.loader.batches()), signals));
+                }
             };
             let row = self.epoch_row(&sums, validation.as_ref(), begin.elapsed().as_secs_f64());
             self.finish_epoch(row)?;

@@ -70,6 +70,8 @@ pub struct Best {
 pub struct Position {
     /// Steps done.
     pub step: u64,
+    /// Number of the batch that comes next; more than `step` when a batch had no usable image.
+    pub batch: u64,
     /// Over these steps: total, box, class and distribution loss.
     pub loss_sums: [f64; 4],
 }

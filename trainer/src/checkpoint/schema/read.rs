@@ -165,14 +165,18 @@ fn setting(value: &Fields) -> Option<Setting> {
 }
 
 fn position(fields: &Fields) -> Result<Position> {
-    let step =
-        u64::try_from(integer(fields, "step")?).map_err(|_| wrong("step", "a step's number"))?;
+    let count = |key| u64::try_from(integer(fields, key)?).map_err(|_| wrong(key, "a count"));
+    let (step, batch) = (count("step")?, count("batch")?);
     let sums = required(fields, "loss_sums")?.as_list().unwrap_or_default();
     let sums: Option<Vec<f64>> = sums.iter().map(Value::as_f64).collect();
     let loss_sums = sums
         .and_then(|sums| sums.try_into().ok())
         .ok_or_else(|| wrong("loss_sums", "four numbers"))?;
-    Ok(Position { step, loss_sums })
+    Ok(Position {
+        step,
+        batch,
+        loss_sums,
+    })
 }
 
 fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<SgdState> {

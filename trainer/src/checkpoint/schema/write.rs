@@ -155,6 +155,7 @@ fn optimizer(optimizer: &SgdState) -> Value<Tensor> {
 fn position(position: &Position) -> Value<Tensor> {
     Value::Dict(Dict::from([
         (Key::from("step"), (position.step as i64).into()),
+        (Key::from("batch"), (position.batch as i64).into()),
         (
             Key::from("loss_sums"),
             Value::List(position.loss_sums.iter().map(|sum| (*sum).into()).collect()),

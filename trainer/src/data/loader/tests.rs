@@ -220,3 +220,27 @@ fn dropping_an_epoch_ends_its_threads() {
     // The threads held the only other references, and have been joined.
     assert_eq!(Arc::strong_count(&loader.shared), 1);
 }
+
+#[test]
+fn an_epoch_can_start_in_its_middle() {
+    let (_dir, samples) = shapes(14);
+    for threads in [1, 2, 3] {
+        let config = LoaderConfig {
+            threads,
+            ..small(LoaderConfig::train(64, 2))
+        };
+        let loader = Loader::new(samples.clone(), 3, config);
+        let whole = epoch(&loader, 1);
+        for first in [0, 1, 4, 7, 9] {
+            let mut rest = loader.epoch_from(1, first);
+            assert_eq!(rest.position(), first.min(7));
+            let made: Vec<Batch> = rest.by_ref().collect();
+            assert_eq!(
+                made,
+                whole[first.min(7)..],
+                "{threads} threads from {first}"
+            );
+            assert_eq!(rest.position(), 7);
+        }
+    }
+}

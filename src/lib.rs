@@ -4,12 +4,6 @@
 //! Nothing here is a stable library API; the command line, its `--json` documents and its exit
 //! codes are.
 
-#![expect(
-    dead_code,
-    unused_imports,
-    reason = "the verbs that use these land one by one"
-)]
-
 mod agent;
 mod commands;
 mod cron;
@@ -45,7 +39,7 @@ pub fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => return ui::usage(&error).into(),
     };
-    let ui = ui::Ui::new(cli.global.json, cli.global.quiet);
+    let ui = ui::Ui::new(cli.global.json, cli.global.quiet, cli.global.verbose);
     match cli.verb.run(&ui) {
         Ok(code) => code.into(),
         Err(failure) => {

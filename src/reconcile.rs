@@ -5,9 +5,11 @@ use crate::execute;
 use crate::exit_code::ExitCode;
 use crate::observe::{Look, observe};
 use crate::shell::Shell;
-use crate::store::RunLock;
+use crate::store::{Event, EventKind, GapEnd, RunLock};
 use chrono::Utc;
-use gpurun_lifecycle::{Action, ActionResult, Observation, Plan, RunRecord, absorb, decide, lint};
+use gpurun_lifecycle::{
+    Action, ActionResult, InstanceView, Observation, Phase, Plan, RunRecord, absorb, decide, lint,
+};
 
 /// What one pass saw, decided and did.
 pub(crate) struct Pass {
@@ -24,6 +26,40 @@ impl Pass {
             .iter()
             .all(|(_, result)| matches!(result, ActionResult::Done { .. }))
     }
+}
+
+/// A pause is one observation of how long this person stays away: what the learned policy learns from.
+fn remember_gap(shell: &Shell, run: &RunRecord, seen: &Observation) -> Result<()> {
+    let gone = |end| shell.ledger.close_gap(&run.id, seen.now, end);
+    match seen.instance.value() {
+        Some(InstanceView::Stopped { since, .. }) => {
+            shell.ledger.open_gap(&run.id, since.unwrap_or(seen.now))?;
+        }
+        Some(InstanceView::Running { .. }) => gone(GapEnd::Returned)?,
+        Some(InstanceView::Absent) if run.phase == Phase::Ended || run.ended.is_some() => {
+            gone(GapEnd::Never)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Writes down what newly needs a person; `explain` shows it, also when nobody was looking.
+fn sound_alarms(shell: &Shell, plan: &Plan) -> Result<()> {
+    let before = shell.ledger.decisions(&plan.run, 1)?;
+    let known = |kind| {
+        let mut attention = before.iter().flat_map(|decision| &decision.plan.attention);
+        attention.any(|attention| attention.kind == kind)
+    };
+    for attention in plan.attention.iter().filter(|new| !known(new.kind)) {
+        let event = Event {
+            at: plan.at,
+            kind: EventKind::Alarm,
+            detail: format!("{}; {}", attention.message, attention.remedy),
+        };
+        shell.ledger.note(&plan.run, &event)?;
+    }
+    Ok(())
 }
 
 /// The last guard before money: a plan that breaks a safety rule is a fault of this program.
@@ -56,8 +92,10 @@ pub(crate) async fn pass(shell: &Shell, lock: &RunLock, watcher: &mut dyn Watche
     let mut run = shell
         .ledger
         .update(lock.run(), None, |run| absorb(run, seen))?;
+    remember_gap(shell, &run, seen)?;
     let plan = decide(&run, seen);
     refuse_unsafe(&run, seen, &plan)?;
+    sound_alarms(shell, &plan)?;
     shell.ledger.record_plan(&plan, seen)?;
     let mut done: Vec<(Action, ActionResult)> = Vec::new();
     let mut failed = false;

@@ -10,7 +10,6 @@ use gpurun_providers::Provider;
 
 pub(crate) struct Shell {
     pub(crate) ui: Ui,
-    pub(crate) settings: Settings,
     pub(crate) ledger: Ledger,
     pub(crate) providers: Vec<Box<dyn Provider>>,
 }
@@ -20,23 +19,22 @@ impl Shell {
     pub(crate) fn open(ui: &Ui) -> Result<Self> {
         let settings = settings()?;
         let ledger = Ledger::open(&settings.state)?;
-        Ok(Self::new(ui, settings, ledger))
+        Ok(Self::new(ui, &settings, ledger))
     }
 
     /// Opens the ledger only if there is one: asking how things stand makes no file.
     pub(crate) fn open_existing(ui: &Ui) -> Result<Option<Self>> {
         let settings = settings()?;
         let ledger = Ledger::open_existing(&settings.state)?;
-        Ok(ledger.map(|ledger| Self::new(ui, settings, ledger)))
+        Ok(ledger.map(|ledger| Self::new(ui, &settings, ledger)))
     }
 
-    fn new(ui: &Ui, settings: Settings, ledger: Ledger) -> Self {
-        let providers = providers(&settings);
+    fn new(ui: &Ui, settings: &Settings, ledger: Ledger) -> Self {
+        ui.verbose(settings.lines());
         Self {
             ui: *ui,
-            settings,
             ledger,
-            providers,
+            providers: providers(settings),
         }
     }
 

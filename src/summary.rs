@@ -41,14 +41,13 @@ pub(crate) struct RunSummary {
 }
 
 impl RunSummary {
-    /// What is known of `run`; `seen` is a fresh look with its plan, where there was one.
+    /// What is known of `run`; the look is a fresh one, where there was one, and the plan the newest.
     pub(crate) fn new(
         run: &RunRecord,
-        seen: Option<(&Observation, &Plan)>,
+        observation: Option<&Observation>,
+        plan: Option<&Plan>,
         now: DateTime<Utc>,
     ) -> Self {
-        let observation = seen.map(|(observation, _)| observation);
-        let plan = seen.map(|(_, plan)| plan);
         let training = run.last_training.as_ref().map(|last| last.value.clone());
         Self {
             id: run.id.clone(),

@@ -26,7 +26,9 @@ mod simulation;
 mod time;
 
 pub use action::{Action, RestoredFile, Step, Target};
-pub use bookkeeping::{ActionResult, absorb, ask_destroy, ask_start, ask_stop, begin, finish};
+pub use bookkeeping::{
+    ActionResult, absorb, ask_destroy, ask_start, ask_stop, ask_train, begin, finish,
+};
 pub use decide::{Cap, Work, cap_reached, decide, grace_until, work_of};
 pub use judge::{StallRule, judge};
 pub use observation::{

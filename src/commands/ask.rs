@@ -56,7 +56,7 @@ pub(super) fn report(shell: &Shell, pass: &Pass, goal: Goal) -> ExitCode {
         Goal::Launched | Goal::Settled => exit_code(run),
         Goal::Stopped | Goal::Destroyed => ExitCode::Success,
     };
-    let summary = RunSummary::new(run, Some((&pass.look.observation, &pass.plan)), now);
+    let summary = RunSummary::new(run, Some(&pass.look.observation), Some(&pass.plan), now);
     if shell.ui.json {
         shell.ui.json(&Document { run: summary });
         return code;

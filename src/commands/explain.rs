@@ -77,6 +77,15 @@ impl Args {
                 ));
             }
         }
+        ui.data("\nwhat was asked and noticed");
+        for event in shell.ledger.events(&run.id)? {
+            let when = format::relative(event.at, now);
+            ui.data(&format!(
+                "  {when:<14} {}: {}",
+                event.kind.name(),
+                event.detail
+            ));
+        }
         let actions = shell.ledger.actions(&run.id, 3 * self.last)?;
         if !actions.is_empty() {
             ui.data("\nwhat was done");

@@ -13,8 +13,9 @@ use crate::shell::{self, Shell, block_on};
 use crate::store::{Event, EventKind, new_run_id};
 use crate::ui::Ui;
 use chrono::{TimeDelta, Utc};
-use gpurun_lifecycle::{Gap, RunRecord};
+use gpurun_lifecycle::{Gap, Phase, RunRecord, TeardownPolicy, ask_train};
 use gpurun_pricing::Gigabytes;
+use gpurun_pricing::break_even::Trust;
 
 /// Rent a box, install, prove it, stage the data, train detached, get the weights out, end the bill
 ///
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// Return as soon as the training runs
     #[arg(long, short, help_heading = "Launch")]
     detach: bool,
+    /// Train on the bare box of this run instead of renting one
+    #[arg(long, value_name = "RUN", help_heading = "Launch")]
+    on: Option<String>,
     /// Launch in spite of errors in the data set
     #[arg(long, help_heading = "Launch")]
     allow_data_errors: bool,
@@ -58,6 +62,9 @@ impl Args {
         let local = job.spec.gpu.count() == 0 || job.spec.provider.as_deref() == Some("local");
         let shape = shape(&rebuild_terms(local, staged), job.spec.stop.max_hours, disk);
 
+        if let Some(on) = &self.on {
+            return train_on(ui, &self, on, &job, resolved, disk);
+        }
         let providers = shell::providers(&settings);
         let offers = match block_on(market(&providers, &job.spec, disk, &shape))? {
             Market::Offers(offers) => offers,
@@ -87,8 +94,48 @@ impl Args {
     }
 }
 
+/// Gives a training to a box that waits for one.
+fn train_on(
+    ui: &Ui,
+    args: &Args,
+    on: &str,
+    job: &Job,
+    resolved: job::Resolved,
+    disk: Gigabytes,
+) -> Result<ExitCode> {
+    let shell = Shell::open(ui)?;
+    let run = shell.find(on)?;
+    let refusal = if run.spec.launch.is_some() {
+        Some("it has a training already")
+    } else if run.phase == Phase::Ended || run.instance.is_none() {
+        Some("its box is gone")
+    } else if resolved.launch.is_none() {
+        Some("the job names no training")
+    } else {
+        None
+    };
+    if let Some(why) = refusal {
+        return Err(Failure::new(
+            ExitCode::Usage,
+            format!("{} can't be given a training: {why}", run.name),
+            "a bare box comes from `gpurun launch` without --data, --model and --command",
+        ));
+    }
+    let spec = run_spec(&job.spec, resolved, run.spec.offers.clone(), disk);
+    remote::can_install(&spec.install)?;
+    ui.talk(&format!(
+        " on        {}, {}",
+        run.name,
+        run.burn(Utc::now())
+    ));
+    ask::ask(&shell, &run, "launch on a bare box", |run| {
+        ask_train(run, spec, Utc::now());
+    })?;
+    follow(ui, &shell, &run, args.detach)
+}
+
 /// Says what it costs, asks, writes the run down, and drives it.
-fn go(ui: &Ui, args: &Args, run: RunRecord, shown: &Preview) -> Result<ExitCode> {
+fn go(ui: &Ui, args: &Args, mut run: RunRecord, shown: &Preview) -> Result<ExitCode> {
     let shell = Shell::open(ui)?;
     for line in shown.lines() {
         ui.talk(&line);
@@ -106,8 +153,19 @@ fn go(ui: &Ui, args: &Args, run: RunRecord, shown: &Preview) -> Result<ExitCode>
         kind: EventKind::Created,
         detail: format!("launch of {}", run.name),
     };
+    if run.spec.stop.policy == TeardownPolicy::Learned && run.gap == Gap::Unknown {
+        run.gap = Gap::History {
+            gaps: shell.ledger.past_gaps()?,
+            trust: Trust::default(),
+        };
+    }
     shell.ledger.insert(&run, &event)?;
-    match block_on(drive(&shell, &run.id, Goal::Launched))? {
+    follow(ui, &shell, &run, args.detach)
+}
+
+/// Drives a run that is written down until its training runs, and then, attached, to its end.
+fn follow(ui: &Ui, shell: &Shell, run: &RunRecord, detach: bool) -> Result<ExitCode> {
+    match block_on(drive(shell, &run.id, Goal::Launched))? {
         End::Interrupted => {
             ui.talk(&format!(
                 " Interrupted. What was begun is in the ledger: `gpurun start {id}` goes on, `gpurun destroy {id}` gives the box back.",
@@ -115,16 +173,14 @@ fn go(ui: &Ui, args: &Args, run: RunRecord, shown: &Preview) -> Result<ExitCode>
             ));
             Ok(ExitCode::Interrupted)
         }
-        End::Reached(pass)
-            if pass.run.ready_at.is_some() || args.detach || pass.run.ended.is_some() =>
-        {
-            let code = ask::report(&shell, &pass, Goal::Launched);
+        End::Reached(pass) if pass.run.ready_at.is_some() || detach || pass.run.ended.is_some() => {
+            let code = ask::report(shell, &pass, Goal::Launched);
             hints(ui, &pass.run);
             Ok(code)
         }
         End::Reached(pass) => {
             hints(ui, &pass.run);
-            ask::reach(&shell, &run.id, Goal::Settled)
+            ask::reach(shell, &run.id, Goal::Settled)
         }
     }
 }
@@ -133,7 +189,7 @@ fn hints(ui: &Ui, run: &RunRecord) {
     let name = &run.name;
     if run.ready_at.is_some() {
         ui.talk(&format!(
-            " The box is yours until its lease ends. A training on it: `gpurun launch --data DIR --name OTHER`; give it back: `gpurun destroy {name}`"
+            " The box is yours until its lease ends. A training on it: `gpurun launch --on {name} --data DIR --model yolo9-t`; give it back: `gpurun destroy {name}`"
         ));
     } else if run.ended.is_none() {
         ui.talk(&format!(

@@ -44,6 +44,9 @@ pub(crate) struct Global {
     /// No talk on stderr, only errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// Say which settings are in force and where each comes from
+    #[arg(long, short, global = true)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,6 @@ use crate::ui::{Column, Ui, table};
 use gpurun_pricing::estimate::{JobShape, TrainingTime};
 use gpurun_pricing::offer::{RankedOffer, rank};
 use gpurun_pricing::{Gigabytes, GpuRequest, Hours, Offer};
-use gpurun_providers::OfferRequest;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
@@ -39,11 +38,6 @@ impl Args {
         let settings = shell::settings()?;
         let providers = shell::providers(&settings);
         let disk = Gigabytes::new(self.disk);
-        let request = OfferRequest {
-            gpu: self.gpu.clone(),
-            disk,
-            max_price: None,
-        };
         let job = JobShape {
             setup: Hours::ZERO,
             staging: Hours::ZERO,
@@ -73,7 +67,7 @@ impl Args {
             {
                 continue;
             }
-            match block_on(observe::offers(provider.as_ref(), &request)) {
+            match block_on(observe::offers(provider.as_ref(), &self.gpu, disk, None)) {
                 Ok(offers) => found.extend(offers),
                 Err(error) => failed.push(error.to_string()),
             }

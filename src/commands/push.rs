@@ -27,7 +27,7 @@ impl Args {
         let shell = Shell::open(ui)?;
         let run = shell.find(&self.run)?;
         let run = block_on(push(&shell, &run))?;
-        let summary = RunSummary::new(&run, None, Utc::now());
+        let summary = RunSummary::new(&run, None, None, Utc::now());
         if ui.json {
             ui.json(&Document { run: summary });
         } else {

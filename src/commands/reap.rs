@@ -108,7 +108,12 @@ async fn reap_one(shell: &Shell, id: &str, name: &str) -> Result<Reaped> {
     let pass = until_it_waits(shell, &lock).await?;
     let (pass, done) = pass;
     let now = pass.look.observation.now;
-    let summary = RunSummary::new(&pass.run, Some((&pass.look.observation, &pass.plan)), now);
+    let summary = RunSummary::new(
+        &pass.run,
+        Some(&pass.look.observation),
+        Some(&pass.plan),
+        now,
+    );
     say(
         shell,
         &format!("{name}: {}; {}", summary.state, pass.plan.verdict.reason),

@@ -6,8 +6,9 @@ use crate::store::Which;
 use crate::summary::RunSummary;
 use crate::ui::{Column, Ui, table};
 use chrono::Utc;
-use gpurun_lifecycle::{Phase, RunRecord, absorb, decide};
+use gpurun_lifecycle::{Phase, Plan, RunRecord, absorb, decide};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What every run does, costs and waits for
 ///
@@ -42,8 +43,13 @@ impl Args {
         };
         let summaries = if self.offline || runs.iter().all(|run| run.phase == Phase::Ended) {
             let now = Utc::now();
+            let latest = shell.ledger.latest_plans()?;
+            let plans: BTreeMap<String, Plan> = latest
+                .into_iter()
+                .map(|plan| (plan.run.clone(), plan))
+                .collect();
             runs.iter()
-                .map(|run| RunSummary::new(run, None, now))
+                .map(|run| RunSummary::new(run, None, plans.get(&run.id), now))
                 .collect()
         } else {
             block_on(look_at_all(&shell, runs))?
@@ -79,7 +85,7 @@ async fn look_at_all(shell: &Shell, runs: Vec<RunRecord>) -> Result<Vec<RunSumma
 /// A look that the ledger keeps, and what the next pass would make of it.
 async fn look_at(shell: &Shell, run: RunRecord) -> Result<RunSummary> {
     if run.phase == Phase::Ended {
-        return Ok(RunSummary::new(&run, None, Utc::now()));
+        return Ok(RunSummary::new(&run, None, None, Utc::now()));
     }
     let Look { observation, .. } = observe(shell, &run).await;
     let run = shell
@@ -88,7 +94,8 @@ async fn look_at(shell: &Shell, run: RunRecord) -> Result<RunSummary> {
     let plan = decide(&run, &observation);
     Ok(RunSummary::new(
         &run,
-        Some((&observation, &plan)),
+        Some(&observation),
+        Some(&plan),
         observation.now,
     ))
 }

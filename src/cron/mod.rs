@@ -14,7 +14,7 @@ mod table;
 
 pub(crate) use crontab::Crontab;
 pub(crate) use entry::{Entry, variables};
-pub(crate) use rehearsal::{Rehearsal, rehearse};
+pub(crate) use rehearsal::rehearse;
 pub(crate) use schedule::schedule;
 pub(crate) use table::{Installed, installed, with_entry, without_entry};
 

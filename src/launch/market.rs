@@ -7,7 +7,7 @@ use crate::observe;
 use crate::shell;
 use gpurun_pricing::offer::rank;
 use gpurun_pricing::{Gigabytes, GpuRequest, Offer};
-use gpurun_providers::{OfferRequest, Provider};
+use gpurun_providers::Provider;
 
 /// Where the box comes from.
 pub(crate) enum Market {
@@ -32,12 +32,7 @@ pub(crate) async fn market(
     let Some(provider) = shell::provider(providers, name) else {
         return Ok(Market::NoKey);
     };
-    let request = OfferRequest {
-        gpu: job.gpu.clone(),
-        disk,
-        max_price: job.max_price,
-    };
-    let offers = observe::offers(provider, &request).await?;
+    let offers = observe::offers(provider, &job.gpu, disk, job.max_price).await?;
     let ranked = rank(offers, &job.gpu, shape);
     if ranked.is_empty() {
         return Err(Failure::new(

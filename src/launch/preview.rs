@@ -4,7 +4,7 @@
 use crate::ui::Ui;
 use chrono::{DateTime, Utc};
 use gpurun_lifecycle::{
-    Action, CheckpointView, InstanceView, Observation, Plan, RunRecord, Sighting, decide,
+    Action, CheckpointView, Engine, InstanceView, Observation, Plan, RunRecord, Sighting, decide,
 };
 use gpurun_pricing::estimate::{Estimate, JobShape, estimate};
 use serde::Serialize;
@@ -125,10 +125,14 @@ fn step(number: usize, action: &Action) -> String {
             format!("{} {}, label {}", offer.provider, offer.gpu, target.label)
         }
         Action::Install { spec, .. } => {
-            let engine = format!("{:?}", spec.engine).to_lowercase();
+            let engine = match spec.engine {
+                Engine::GpurunTrain => "gpurun-train",
+                Engine::Libreyolo => "libreyolo",
+                Engine::Command => "gpurun's agent for a plain command",
+            };
             match &spec.version {
                 Some(version) => format!("{engine} {version}"),
-                None => engine,
+                None => engine.to_owned(),
             }
         }
         Action::Prove { spec, .. } => spec.device.clone(),

@@ -3,7 +3,7 @@
 use crate::shell::Shell;
 use chrono::Utc;
 use gpurun_lifecycle::{InstanceView, RunRecord, Sighting};
-use gpurun_pricing::Offer;
+use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer};
 use gpurun_providers::{Access, Instance, InstanceState, OfferRequest, Provider, Result};
 
 /// The run's box as its provider shows it, and the way in while it runs.
@@ -103,6 +103,16 @@ pub(crate) async fn instances(provider: &dyn Provider) -> Result<Vec<Instance>> 
 }
 
 /// What a provider rents now.
-pub(crate) async fn offers(provider: &dyn Provider, request: &OfferRequest) -> Result<Vec<Offer>> {
-    provider.search(request).await
+pub(crate) async fn offers(
+    provider: &dyn Provider,
+    gpu: &GpuRequest,
+    disk: Gigabytes,
+    max_price: Option<HourlyRate>,
+) -> Result<Vec<Offer>> {
+    let request = OfferRequest {
+        gpu: gpu.clone(),
+        disk,
+        max_price,
+    };
+    provider.search(&request).await
 }

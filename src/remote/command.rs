@@ -39,6 +39,7 @@ impl Command {
         Self { timeout, ..self }
     }
 
+    #[cfg(test)]
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.environment.insert(name.to_owned(), value.to_owned());
         self

@@ -16,7 +16,7 @@ mod local;
 mod proof;
 mod transport;
 
-pub(crate) use bootstrap::{Installed, can_install, install};
-pub(crate) use command::{Command, Ended, Output, RemoteError};
-pub(crate) use proof::{Proved, prove};
+pub(crate) use bootstrap::{can_install, install};
+pub(crate) use command::{Command, Output, RemoteError};
+pub(crate) use proof::prove;
 pub(crate) use transport::{Remote, connect};

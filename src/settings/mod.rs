@@ -9,7 +9,7 @@ mod file;
 mod resolved;
 mod table;
 
-pub(crate) use credentials::{CLOUDS, Cloud, Credential, KeyPlace};
+pub(crate) use credentials::KeyPlace;
 pub(crate) use environment::Environment;
 pub(crate) use resolved::Settings;
-pub(crate) use table::{SETTINGS, Source};
+pub(crate) use table::SETTINGS;

@@ -67,6 +67,14 @@ impl Settings {
         })
     }
 
+    /// Every setting with its source, and where each key was found: what `--verbose` says.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        let settings = self.sources.iter();
+        let settings = settings.map(|(path, value, source)| format!("{path} = {value} ({source})"));
+        let keys = self.credentials.iter();
+        settings.chain(keys.map(|key| format!("key of {} ({})", key.cloud, key.place)))
+    }
+
     /// Where the local provider keeps its boxes.
     pub(crate) fn local_boxes(&self) -> PathBuf {
         self.local.root.join("boxes")

@@ -9,9 +9,6 @@ use super::Digest;
 ///
 /// Calls block; one process at a time writes to a run's folder.
 pub(crate) trait Sink: Send + Sync {
-    /// Such as `directory`.
-    fn kind(&self) -> &'static str;
-
     /// Where the run's files lie, for people.
     fn location(&self) -> String;
 

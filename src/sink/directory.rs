@@ -75,10 +75,6 @@ impl Directory {
 }
 
 impl Sink for Directory {
-    fn kind(&self) -> &'static str {
-        "directory"
-    }
-
     fn location(&self) -> String {
         self.folder.display().to_string()
     }

@@ -1,6 +1,6 @@
 //! Getting verified files back.
 
-use super::{Digest, Directory, Sink, SinkError};
+use super::{Digest, Sink, SinkError};
 use gpurun_protocol::manifest::{self, Manifest};
 use serde::Serialize;
 use std::path::Path;

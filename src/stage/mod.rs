@@ -24,8 +24,8 @@ mod unpack;
 
 pub(crate) use doctor::{Examination, examine, pack};
 pub(crate) use error::StageError;
-pub(crate) use receive::{Order, Progress, receive};
-pub(crate) use sizing::{DiskNeed, disk_need};
+pub(crate) use receive::{Order, receive};
+pub(crate) use sizing::disk_need;
 
 #[cfg(test)]
 mod tests;

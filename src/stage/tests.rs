@@ -2,7 +2,7 @@
 
 use super::{receive::Order, space::Allotment, *};
 use gpurun_dataset::{
-    DataConfig, Split,
+    Split,
     check::{CheckOptions, Severity},
     shapes::{ShapesConfig, generate},
 };

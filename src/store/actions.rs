@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use gpurun_lifecycle::{Action, ActionResult, RunRecord, begin, finish};
-use rusqlite::{OptionalExtension, named_params};
+use rusqlite::named_params;
 
 use super::connection::{Ledger, Problem};
 use super::error::StoreError;
@@ -96,27 +96,6 @@ impl Ledger {
                 });
             }
             Ok(actions)
-        })
-    }
-
-    /// The newest action of a run that was begun and of which nothing more is known.
-    ///
-    /// # Errors
-    /// When the ledger can't be read.
-    pub(crate) fn interrupted(
-        &self,
-        run: &str,
-    ) -> Result<Option<(Action, DateTime<Utc>)>, StoreError> {
-        self.query(|connection| {
-            let sql = "SELECT action, begun_at, result FROM actions WHERE run = :run ORDER BY seq DESC LIMIT 1";
-            let mut statement = connection.prepare_cached(sql)?;
-            let last = statement.query_row(named_params! { ":run": run }, |row| {
-                Ok((row.get::<_, String>(0)?, time(row, 1)?, row.get::<_, Option<String>>(2)?))
-            });
-            match last.optional()? {
-                Some((action, at, None)) => Ok(Some((parse(run, &action)?, at))),
-                _ => Ok(None),
-            }
         })
     }
 }

@@ -21,8 +21,6 @@ pub(crate) enum EventKind {
     Created,
     /// The person wants something else now.
     Intent,
-    /// Something was noticed that explains later decisions.
-    Noticed,
     /// A person should look at it.
     Alarm,
 }
@@ -70,20 +68,19 @@ pub(super) fn append(
 }
 
 impl EventKind {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Intent => "intent",
-            Self::Noticed => "noticed",
             Self::Alarm => "alarm",
         }
     }
 
     fn from_name(name: &str) -> Self {
-        let kinds = [Self::Created, Self::Intent, Self::Noticed, Self::Alarm];
+        let kinds = [Self::Created, Self::Intent, Self::Alarm];
         kinds
             .into_iter()
             .find(|kind| kind.name() == name)
-            .unwrap_or(Self::Noticed)
+            .unwrap_or(Self::Alarm)
     }
 }

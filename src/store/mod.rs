@@ -30,15 +30,13 @@ mod schema;
 mod time;
 
 pub(crate) use self::{
-    actions::{ActionId, RecordedAction},
     connection::Ledger,
-    decisions::RecordedDecision,
-    error::{Candidate, StoreError},
+    error::StoreError,
     events::{Event, EventKind},
     gaps::GapEnd,
     id::new_run_id,
-    lock::{Holder, LockError, RunLock},
-    runs::{Listing, Unreadable, Which},
+    lock::{LockError, RunLock},
+    runs::Which,
 };
 
 #[cfg(test)]

@@ -12,4 +12,4 @@ pub(crate) use progress::{Follower, Progress};
 pub(crate) use run_cost::run_cost;
 pub(crate) use steps::Steps;
 pub(crate) use table::{Column, table};
-pub(crate) use terminal::{SCHEMA_VERSION, Ui, usage};
+pub(crate) use terminal::{Ui, usage};

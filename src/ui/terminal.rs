@@ -12,6 +12,7 @@ pub(crate) const SCHEMA_VERSION: u32 = 1;
 pub(crate) struct Ui {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
+    verbose: bool,
     /// Progress bars and questions make sense: stderr is a terminal.
     pub(crate) interactive: bool,
 }
@@ -24,11 +25,12 @@ struct Document<'a, T> {
 }
 
 impl Ui {
-    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+    pub(crate) fn new(json: bool, quiet: bool, verbose: bool) -> Self {
         let interactive = !json && !quiet && std::io::stderr().is_terminal();
         Self {
             json,
             quiet,
+            verbose,
             interactive,
         }
     }
@@ -63,6 +65,15 @@ impl Ui {
     pub(crate) fn talk(&self, text: &str) {
         if !self.quiet {
             let _closed_pipe = writeln!(std::io::stderr().lock(), "{text}");
+        }
+    }
+
+    /// What only `--verbose` says, on stderr.
+    pub(crate) fn verbose(&self, lines: impl Iterator<Item = String>) {
+        if self.verbose {
+            for line in lines {
+                self.talk(&format!("  {line}"));
+            }
         }
     }
 

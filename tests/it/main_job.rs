@@ -66,11 +66,14 @@ fn a_killed_training_is_seen_as_killed_with_its_last_verified_checkpoint() {
     );
 
     // The person will want to look: stopped, not destroyed, and the text says until when.
-    let reaped = world.json(&["reap"]);
-    assert_eq!(reaped["runs"][0]["outcome"], "killed");
-    let run = world.until("cells", "stopped", |run| run["instance_state"] == "stopped");
+    let run = eventually("the box is stopped", || {
+        let reaped = world.json(&["reap"]);
+        let run = reaped["runs"][0].clone();
+        assert_eq!(run["outcome"], "killed");
+        (run["instance_state"] == "stopped").then_some(run)
+    });
     assert!(
-        run["next"].as_str().expect("words").contains("destroy"),
+        run["next"].as_str().expect("words").contains("destroy in"),
         "{run}"
     );
     assert_eq!(world.boxes().len(), 1);

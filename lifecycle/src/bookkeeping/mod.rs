@@ -8,7 +8,7 @@ mod verbs;
 
 pub use done::{ActionResult, begin, finish};
 pub use seen::absorb;
-pub use verbs::{ask_destroy, ask_start, ask_stop};
+pub use verbs::{ask_destroy, ask_start, ask_stop, ask_train};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::run::{Intent, Phase, RunRecord};
+use crate::run::{Intent, Phase, RunRecord, RunSpec};
 
 /// `gpurun start`: go on, on the stopped box or, where it is gone, on a new one.
 pub fn ask_start(run: &mut RunRecord, now: DateTime<Utc>) {
@@ -27,6 +27,20 @@ pub fn ask_start(run: &mut RunRecord, now: DateTime<Utc>) {
     if run.instance.is_none() {
         run.phase = Phase::Requested;
     }
+}
+
+/// `gpurun launch --on`: the bare box of this run gets a training. Only what is done on the box is taken from
+/// `job`: where it came from and what it costs stay.
+pub fn ask_train(run: &mut RunRecord, job: RunSpec, now: DateTime<Utc>) {
+    ask_start(run, now);
+    run.spec.install = job.install;
+    run.spec.prove = job.prove;
+    run.spec.stage = job.stage;
+    run.spec.launch = job.launch;
+    run.spec.checkpoints = job.checkpoints;
+    run.spec.stop = job.stop;
+    run.ready_at = None;
+    run.phase = run.phase.min(Phase::Rented);
 }
 
 /// `gpurun stop`: end the training and keep the disk.

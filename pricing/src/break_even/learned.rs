@@ -32,6 +32,13 @@ pub enum PastGap {
 #[serde(try_from = "Probability")]
 pub struct Trust(Probability);
 
+/// One half: at most 1.5x the best when the history holds, at most 3x when it doesn't.
+impl Default for Trust {
+    fn default() -> Self {
+        Self(Probability::new(rust_decimal_macros::dec!(0.5)).expect("one half is a probability"))
+    }
+}
+
 impl Trust {
     /// # Errors
     /// For zero, which would have no worst case at all.

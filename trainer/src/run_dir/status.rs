@@ -45,8 +45,9 @@ pub struct StatusFile {
 }
 
 impl StatusFile {
-    /// Writes the first record, with no epoch of this process done.
-    pub fn begin(run_dir: &RunDir, facts: &RunFacts) -> StatusFile {
+    /// Writes the first record, with no epoch of this process done; `last` is the row of the last one that
+    /// an earlier process did.
+    pub fn begin(run_dir: &RunDir, facts: &RunFacts, last: Option<&EpochRow>) -> StatusFile {
         let completed = facts.start_epoch.saturating_sub(1);
         let status = Status {
             schema_version: Some(SCHEMA_VERSION),
@@ -72,6 +73,9 @@ impl StatusFile {
             written: None,
             epoch_seconds: vec![],
         };
+        if let Some(row) = last {
+            file.take_over(row);
+        }
         file.write();
         file
     }
@@ -97,32 +101,7 @@ impl StatusFile {
     /// Notes a finished epoch, whose row is already in metrics.jsonl.
     pub fn epoch_end(&mut self, row: &EpochRow) {
         self.epoch_seconds.extend(row.time);
-        let status = &mut self.status;
-        status.completed_epochs = Some(row.epoch);
-        status.current_epoch = Some(row.epoch);
-        status.step = Some(0);
-        status.epoch_seconds = row.time;
-        status.train_loss = row.train_loss;
-        status.validated = row.validated;
-        status.current_metric = row.current_metric;
-        status
-            .current_metric_name
-            .clone_from(&row.current_metric_name);
-        status.best_metric = row.best_metric;
-        status.best_metric_name.clone_from(&row.best_metric_name);
-        status.best_epoch = row.best_epoch;
-        status.metrics = Some(
-            row.values
-                .iter()
-                .filter(|(name, _)| name.starts_with("metrics/") || name.starts_with("speed/"))
-                .map(|(name, value)| {
-                    (
-                        name.strip_prefix("metrics/").unwrap_or(name).to_owned(),
-                        value.clone(),
-                    )
-                })
-                .collect(),
-        );
+        self.take_over(row);
         self.status.mean_epoch_seconds = self.mean_epoch_seconds();
         self.status.eta_seconds = self.eta(0, 0.0);
         self.write();
@@ -149,6 +128,35 @@ impl StatusFile {
     /// The record as last written.
     pub fn status(&self) -> &Status {
         &self.status
+    }
+
+    fn take_over(&mut self, row: &EpochRow) {
+        let status = &mut self.status;
+        status.completed_epochs = Some(row.epoch);
+        status.current_epoch = Some(row.epoch);
+        status.step = Some(0);
+        status.epoch_seconds = row.time;
+        status.train_loss = row.train_loss;
+        status.validated = row.validated;
+        status.current_metric = row.current_metric;
+        status
+            .current_metric_name
+            .clone_from(&row.current_metric_name);
+        status.best_metric = row.best_metric;
+        status.best_metric_name.clone_from(&row.best_metric_name);
+        status.best_epoch = row.best_epoch;
+        status.metrics = Some(
+            row.values
+                .iter()
+                .filter(|(name, _)| name.starts_with("metrics/") || name.starts_with("speed/"))
+                .map(|(name, value)| {
+                    (
+                        name.strip_prefix("metrics/").unwrap_or(name).to_owned(),
+                        value.clone(),
+                    )
+                })
+                .collect(),
+        );
     }
 
     fn is_fresh(&self) -> bool {
@@ -218,7 +226,8 @@ mod tests {
             start_epoch,
             steps_per_epoch: 10,
         };
-        (dir, StatusFile::begin(&run, &facts))
+        let last = (start_epoch > 1).then(|| row(start_epoch - 1));
+        (dir, StatusFile::begin(&run, &facts, last.as_ref()))
     }
 
     fn on_disk(file: &StatusFile) -> Value {
@@ -282,7 +291,12 @@ mod tests {
     #[test]
     fn progress_is_the_whole_runs_after_a_resume() {
         let (_dir, mut file) = begin(4);
-        assert_eq!(on_disk(&file)["progress"], 0.75);
+        let first = on_disk(&file);
+        assert_eq!(
+            (&first["progress"], &first["train_loss"]),
+            (&0.75.into(), &3.0.into())
+        );
+        assert!(first["eta_seconds"].is_null());
         file.epoch_end(&row(4));
         file.completed(21.0, Checkpoints::default());
         let status = on_disk(&file);

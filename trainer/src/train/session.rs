@@ -103,6 +103,7 @@ impl Session {
         log::open_train_log(&run_dir, continued.is_some())?;
         let record = record(&config, &metadata.size, data.names.len());
         run_dir.write_config(&record)?;
+        let history = History::begin(&run_dir, state.epoch + 1, state.row.as_deref())?;
         let facts = RunFacts {
             model_size: metadata.size.clone(),
             total_epochs: config.epochs,
@@ -114,8 +115,8 @@ impl Session {
                 .into_iter()
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect(),
-            history: History::begin(&run_dir, state.epoch + 1, state.row.as_deref())?,
-            status: StatusFile::begin(&run_dir, &facts),
+            status: StatusFile::begin(&run_dir, &facts, history.rows().last()),
+            history,
             loss: DetectionLoss {
                 aux_weight: config.aux_weight,
             },

@@ -45,3 +45,14 @@ fn exit_codes() {
     }
     check("exit-codes.md", &page);
 }
+
+#[test]
+fn the_readme_shows_what_cost_really_says() {
+    let world = crate::world::World::new();
+    let output = world.run(&["cost", "--disk", "250"]);
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8(said).expect("UTF-8");
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).expect("a README");
+    assert!(readme.contains(said.trim_end()), "the README's `gpurun cost` differs from:\n{said}");
+}

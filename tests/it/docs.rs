@@ -54,5 +54,8 @@ fn the_readme_shows_what_cost_really_says() {
     let said = String::from_utf8(said).expect("UTF-8");
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = std::fs::read_to_string(readme).expect("a README");
-    assert!(readme.contains(said.trim_end()), "the README's `gpurun cost` differs from:\n{said}");
+    assert!(
+        readme.contains(said.trim_end()),
+        "the README's `gpurun cost` differs from:\n{said}"
+    );
 }

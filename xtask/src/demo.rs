@@ -15,27 +15,18 @@ pub(crate) fn run_demo(options: &[String]) -> Result<(), Error> {
     }
     prerequisites::ensure()?;
     libtorch::run(&[])?;
-    run(cargo().args([
-        "build",
-        "--release",
-        "--package",
-        "gpurun",
-        "--package",
-        "gpurun-train",
-    ]))?;
-    run(cargo().args([
-        "run",
-        "--release",
-        "--quiet",
-        "--package",
-        "gpurun-dataset",
-        "--example",
-        "draw_shapes",
-        "--",
-        "demo/shapes",
-    ]))?;
+    let mut build = cargo();
+    build.args(["build", "--release"]);
+    for package in ["gpurun", "gpurun-train", "gpurun-dataset"] {
+        build.args(["--package", package]);
+    }
+    run(&mut build)?;
+    let programs = root().join("target/release");
+    run(Command::new(programs.join("draw-shapes"))
+        .current_dir(root())
+        .arg("demo/shapes"))?;
     let state = root().join("demo/state");
-    let gpurun = root().join("target/release/gpurun");
+    let gpurun = programs.join("gpurun");
     run(Command::new(&gpurun)
         .current_dir(root())
         .env("GPURUN_HOME", &state)

@@ -1,10 +1,10 @@
 //! Draws the sample dataset: circles, rectangles and triangles in YOLO layout.
 //!
 //! ```text
-//! cargo run -p gpurun-dataset --example draw_shapes -- DIR [train=96] [val=24] [size=256] [seed=0]
+//! draw-shapes DIR [train=96] [val=24] [size=256] [seed=0]
 //! ```
 
-#![expect(clippy::print_stdout, reason = "an example reports to its terminal")]
+#![expect(clippy::print_stdout, reason = "a program reports to its terminal")]
 
 use std::path::Path;
 

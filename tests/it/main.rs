@@ -6,5 +6,6 @@ mod cost;
 mod cron;
 mod docs;
 mod main_job;
+mod real_training;
 mod refusals;
 mod world;

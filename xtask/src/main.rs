@@ -1,5 +1,6 @@
 //! Set-up and checks of this repository: `cargo xtask <command>`.
 
+mod bench_cli;
 mod demo;
 mod libtorch;
 mod output;
@@ -20,6 +21,7 @@ Commands:
   test [--full]     everything a change must pass; --full adds whole trainings and real LibreYOLO
   libtorch [--dir DIR] [--verify]   fetch the CPU libtorch set that the trainer links
                                     (DIR: else $LIBTORCH, else .libtorch in the workspace)
+  bench-cli [--quick] [--json]      what starting gpurun costs, against a hello-world of its crates
 ";
 
 type Error = Box<dyn std::error::Error>;
@@ -43,6 +45,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Error> {
         "demo" => demo::run_demo(options),
         "test" => test::run_all(options),
         "libtorch" => Ok(libtorch::run(options)?),
+        "bench-cli" => bench_cli::run(options),
         "help" | "--help" | "-h" => {
             say(HELP);
             Ok(())

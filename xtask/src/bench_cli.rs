@@ -1,0 +1,226 @@
+//! `cargo xtask bench-cli`: what starting gpurun costs, against a hello-world of the same crates.
+//!
+//! Everything is run in turns, so that whatever else the machine does hits all alike, and medians are compared.
+//! Absolute times are for reading; the ratios are the result (`docs/speed.md`).
+
+mod statistics;
+mod world;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use self::statistics::Summary;
+use self::world::World;
+use crate::Error;
+use crate::output::say;
+use crate::process::cargo;
+
+const USAGE: &str = "usage: cargo xtask bench-cli [--quick] [--json]";
+
+/// One command line and the command it is measured against.
+struct Case {
+    name: &'static str,
+    /// Index of its floor in the list; `None`: it is one.
+    floor: Option<usize>,
+    command: Command,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    rounds: usize,
+    json: bool,
+}
+
+/// Builds, makes the ledgers, measures, prints.
+pub(crate) fn run(options: &[String]) -> Result<(), Error> {
+    let options = parse(options)?;
+    succeed(cargo().args([
+        "build",
+        "--release",
+        "--package",
+        "gpurun",
+        "--package",
+        "hello",
+    ]))?;
+    let world = World::make()?;
+    let mut cases = cases(&world);
+    let summaries = measure(&mut cases, options.rounds)?;
+    if options.json {
+        say(report(&cases, &summaries, options.rounds));
+    } else {
+        for line in table(&cases, &summaries) {
+            say(line);
+        }
+    }
+    Ok(())
+}
+
+fn parse(options: &[String]) -> Result<Options, Error> {
+    let mut parsed = Options {
+        rounds: 500,
+        json: false,
+    };
+    for option in options {
+        match option.as_str() {
+            "--quick" => parsed.rounds = 50,
+            "--json" => parsed.json = true,
+            _ => return Err(USAGE.into()),
+        }
+    }
+    Ok(parsed)
+}
+
+const HELLO: usize = 0;
+const HELLO_LEDGER: usize = 1;
+
+fn cases(world: &World) -> Vec<Case> {
+    let floor = |name, command| Case {
+        name,
+        floor: None,
+        command,
+    };
+    let against = |floor, name, command| Case {
+        name,
+        floor: Some(floor),
+        command,
+    };
+    let closed = |arguments: &[&str]| world.gpurun(world::CLOSED, arguments);
+    let open = |arguments: &[&str]| world.gpurun(world::OPEN, arguments);
+    vec![
+        floor("hello", world.hello()),
+        floor("hello-ledger", world.hello_ledger()),
+        against(HELLO, "--version", closed(&["--version"])),
+        against(HELLO, "--help", closed(&["--help"])),
+        against(HELLO, "cost", closed(&["cost", "--disk", "250"])),
+        against(HELLO_LEDGER, "status", closed(&["status"])),
+        against(HELLO_LEDGER, "status --all", closed(&["status", "--all"])),
+        against(
+            HELLO_LEDGER,
+            "status --offline, 10 open",
+            open(&["status", "--offline"]),
+        ),
+        against(HELLO_LEDGER, "cost RUN", closed(&["cost", world::RUN])),
+    ]
+}
+
+/// Runs every case once a round. The first round only warms the page cache.
+fn measure(cases: &mut [Case], rounds: usize) -> Result<Vec<Summary>, Error> {
+    for case in cases.iter_mut() {
+        time(case)?;
+    }
+    let mut times = vec![Vec::with_capacity(rounds); cases.len()];
+    for round in 0..rounds {
+        for turn in 0..cases.len() {
+            // Another one begins each round: none always follows the same one.
+            let index = (round + turn) % cases.len();
+            times[index].push(time(&mut cases[index])?);
+        }
+    }
+    Ok(times.into_iter().map(Summary::of).collect())
+}
+
+/// From before the fork to after the exit.
+fn time(case: &mut Case) -> Result<Duration, Error> {
+    let begun = Instant::now();
+    let status = case.command.stderr(Stdio::null()).status();
+    let took = begun.elapsed();
+    match status {
+        Ok(status) if status.success() => Ok(took),
+        Ok(status) => Err(format!("`{}` ended with {status}", case.name).into()),
+        Err(error) => Err(format!("`{}` can't be started: {error}", case.name).into()),
+    }
+}
+
+fn ratio(case: &Case, index: usize, summaries: &[Summary]) -> Option<f64> {
+    Some(summaries[index].over(&summaries[case.floor?]))
+}
+
+fn table(cases: &[Case], summaries: &[Summary]) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{:<28}{:>12}{:>12}{:>10}",
+        "", "median ms", "decile ms", "ratio"
+    )];
+    for (index, case) in cases.iter().enumerate() {
+        let ratio = ratio(case, index, summaries)
+            .map_or_else(|| "floor".to_owned(), |ratio| format!("{ratio:.2}"));
+        let Summary { median, decile } = summaries[index];
+        lines.push(format!(
+            "{:<28}{:>12.2}{:>12.2}{ratio:>10}",
+            case.name,
+            median.as_secs_f64() * 1e3,
+            decile.as_secs_f64() * 1e3,
+        ));
+    }
+    lines
+}
+
+fn report(cases: &[Case], summaries: &[Summary], rounds: usize) -> serde_json::Value {
+    let mut document = json!({ "rounds": rounds, "ratio": {}, "median_ms": {} });
+    for (index, case) in cases.iter().enumerate() {
+        document["median_ms"][case.name] = json!(summaries[index].median.as_secs_f64() * 1e3);
+        if let Some(ratio) = ratio(case, index, summaries) {
+            document["ratio"][case.name] = json!(ratio);
+        }
+    }
+    document
+}
+
+/// Runs a step whose output nobody needs: stdout is for the result.
+fn succeed(command: &mut Command) -> Result<(), Error> {
+    let status = command.stdout(Stdio::null()).status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?} ended with {status}").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(options: &[&str]) -> Vec<String> {
+        options.iter().copied().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_read_and_unknown_ones_refused() -> Result<(), Error> {
+        let quick = parse(&words(&["--json", "--quick"]))?;
+        assert_eq!(
+            quick,
+            Options {
+                rounds: 50,
+                json: true
+            }
+        );
+        assert!(parse(&[])?.rounds > quick.rounds);
+        assert!(parse(&words(&["--fast"])).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn every_case_is_measured_as_often_and_set_against_its_floor() -> Result<(), Error> {
+        let case = |name, floor, argument| {
+            let mut command = Command::new("test");
+            command.args([argument, "=", "a"]);
+            Case {
+                name,
+                floor,
+                command,
+            }
+        };
+        let mut cases = vec![case("floor", None, "a"), case("verb", Some(0), "a")];
+        let summaries = measure(&mut cases, 3)?;
+        let document = report(&cases, &summaries, 3);
+        let expected = summaries[1].over(&summaries[0]);
+        assert_eq!(document["ratio"], json!({ "verb": expected }));
+        assert_eq!(table(&cases, &summaries).len(), 3);
+
+        cases.push(case("fails", None, "b"));
+        let refused = measure(&mut cases, 3).err().ok_or("a failure was timed")?;
+        assert!(refused.to_string().contains("`fails`"), "{refused}");
+        Ok(())
+    }
+}

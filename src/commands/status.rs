@@ -109,11 +109,14 @@ fn show(shell: Option<&Shell>, ui: &Ui, runs: Vec<RunSummary>) -> ExitCode {
         ui.talk("No runs yet. `gpurun launch --help` shows how to start one; `gpurun launch -n` what it would cost.");
         return ExitCode::Success;
     }
+    let ids = runs.iter().map(|run| run.id.as_str());
+    let short_ids = shell.and_then(|shell| shell.ledger.short_ids(ids, 3).ok());
     let rows = runs
         .iter()
-        .map(|run| {
-            let short = shell.and_then(|shell| shell.ledger.short_id(&run.id, 3).ok());
-            run.row(short.as_deref().unwrap_or(&run.id))
+        .enumerate()
+        .map(|(index, run)| {
+            let short_id = short_ids.as_ref().and_then(|ids| ids.get(index));
+            run.row(short_id.unwrap_or(&run.id))
         })
         .collect();
     ui.data(&table(

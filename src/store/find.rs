@@ -33,24 +33,48 @@ impl Ledger {
     /// # Errors
     /// When the ledger can't be read.
     pub(crate) fn short_id(&self, id: &str, shortest: usize) -> Result<String, StoreError> {
-        // Only its neighbours in the order of ids can share a beginning with it.
-        let sql = "SELECT max(id) FROM runs WHERE id < :id UNION ALL SELECT min(id) FROM runs WHERE id > :id";
+        self.query(|connection| short_id(connection, id, shortest))
+    }
+
+    /// [`Ledger::short_id`] of each of `ids`, in their order, of one state of the ledger.
+    ///
+    /// # Errors
+    /// When the ledger can't be read.
+    pub(crate) fn short_ids<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a str>,
+        shortest: usize,
+    ) -> Result<Vec<String>, StoreError> {
         self.query(|connection| {
-            let mut statement = connection.prepare_cached(sql)?;
-            let rows = statement.query_map(named_params! { ":id": id }, |row| {
-                row.get::<_, Option<String>>(0)
-            })?;
-            let neighbours = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-            let shared = |other: &String| {
-                id.bytes()
-                    .zip(other.bytes())
-                    .take_while(|(one, other)| one == other)
-                    .count()
-            };
-            let longest = neighbours.iter().flatten().map(shared).max().unwrap_or(0);
-            Ok(id.chars().take((longest + 1).max(shortest)).collect())
+            // Without it every query takes and gives back the file's locks.
+            let state = connection.unchecked_transaction()?;
+            ids.into_iter()
+                .map(|id| short_id(&state, id, shortest))
+                .collect()
         })
     }
+}
+
+fn short_id(connection: &Connection, id: &str, shortest: usize) -> Result<String, Problem> {
+    // Only its neighbours in the order of ids can share a beginning with it.
+    let sql =
+        "SELECT max(id) FROM runs WHERE id < :id UNION ALL SELECT min(id) FROM runs WHERE id > :id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(named_params! { ":id": id })?;
+    let mut length = shortest;
+    while let Some(row) = rows.next()? {
+        // The first run has none before it, the last none after it.
+        let Some(other) = row.get_ref(0)?.as_str_or_null()? else {
+            continue;
+        };
+        let shared = id
+            .bytes()
+            .zip(other.bytes())
+            .take_while(|(one, other)| one == other)
+            .count();
+        length = length.max(shared + 1);
+    }
+    Ok(id.chars().take(length).collect())
 }
 
 fn find_id(connection: &Connection, asked: &str) -> Result<Option<String>, Problem> {

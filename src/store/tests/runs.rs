@@ -215,6 +215,10 @@ fn a_short_id_is_long_enough_to_be_the_only_one() -> Outcome {
     }
     assert_eq!(ledger.short_id("k3v9x2mq7d", 3)?, "k3v9x");
     assert_eq!(ledger.short_id("z000000000", 3)?, "z00");
+    assert_eq!(
+        ledger.short_ids(["z000000000", "k3v9w00000", "k3v9x2mq7d"], 3)?,
+        ["z00", "k3v9w", "k3v9x"]
+    );
     for id in ["k3v9x2mq7d", "k3v9w00000", "z000000000"] {
         assert_eq!(ledger.find(&ledger.short_id(id, 1)?)?.id, id);
     }

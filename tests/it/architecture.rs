@@ -58,7 +58,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-const CODE: [&str; 10] = [
+const CODE: [&str; 11] = [
     "src",
     "pricing",
     "lifecycle",
@@ -67,6 +67,7 @@ const CODE: [&str; 10] = [
     "dataset",
     "trainer",
     "xtask",
+    "benches",
     "tests",
     "examples",
 ];

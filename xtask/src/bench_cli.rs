@@ -1,7 +1,8 @@
 //! `cargo xtask bench-cli`: what starting gpurun costs, against a hello-world of the same crates.
 //!
-//! Everything is run in turns, so that whatever else the machine does hits all alike, and medians are compared.
-//! Absolute times are for reading; the ratios are the result (`docs/speed.md`).
+//! Everything is run in turns, so that whatever else the machine does hits all alike, and medians are compared: of the
+//! time that passed, and of the processor's. Absolute times are for reading; the ratios are the result
+//! (`docs/speed.md`).
 
 mod statistics;
 mod world;
@@ -9,9 +10,11 @@ mod world;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use serde_json::json;
 
-use self::statistics::Summary;
+use self::statistics::{Summary, Timing};
 use self::world::World;
 use crate::Error;
 use crate::output::say;
@@ -118,50 +121,71 @@ fn measure(cases: &mut [Case], rounds: usize) -> Result<Vec<Summary>, Error> {
             times[index].push(time(&mut cases[index])?);
         }
     }
-    Ok(times.into_iter().map(Summary::of).collect())
+    Ok(times.iter().map(|times| Summary::of(times)).collect())
 }
 
-/// From before the fork to after the exit.
-fn time(case: &mut Case) -> Result<Duration, Error> {
+fn time(case: &mut Case) -> Result<Timing, Error> {
+    let cpu_before = cpu_of_children()?;
     let begun = Instant::now();
     let status = case.command.stderr(Stdio::null()).status();
-    let took = begun.elapsed();
+    let elapsed = begun.elapsed();
     match status {
-        Ok(status) if status.success() => Ok(took),
+        Ok(status) if status.success() => Ok(Timing {
+            elapsed,
+            cpu: cpu_of_children()?.saturating_sub(cpu_before),
+        }),
         Ok(status) => Err(format!("`{}` ended with {status}", case.name).into()),
         Err(error) => Err(format!("`{}` can't be started: {error}", case.name).into()),
     }
 }
 
-fn ratio(case: &Case, index: usize, summaries: &[Summary]) -> Option<f64> {
-    Some(summaries[index].over(&summaries[case.floor?]))
+/// Of all that ended and were waited for.
+fn cpu_of_children() -> Result<Duration, Error> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let spent = usage.user_time() + usage.system_time();
+    Ok(Duration::from_micros(spent.num_microseconds().try_into()?))
+}
+
+/// How many times its floor's medians a case's are: elapsed, and on the processor.
+fn ratios(case: &Case, index: usize, summaries: &[Summary]) -> Option<(f64, f64)> {
+    let (own, floor) = (summaries[index], summaries[case.floor?]);
+    Some((
+        own.elapsed.as_secs_f64() / floor.elapsed.as_secs_f64(),
+        own.cpu.as_secs_f64() / floor.cpu.as_secs_f64(),
+    ))
 }
 
 fn table(cases: &[Case], summaries: &[Summary]) -> Vec<String> {
     let mut lines = vec![format!(
-        "{:<28}{:>12}{:>12}{:>10}",
-        "", "median ms", "decile ms", "ratio"
+        "{:<28}{:>12}{:>8}{:>12}{:>8}",
+        "", "elapsed ms", "ratio", "cpu ms", "ratio"
     )];
     for (index, case) in cases.iter().enumerate() {
-        let ratio = ratio(case, index, summaries)
-            .map_or_else(|| "floor".to_owned(), |ratio| format!("{ratio:.2}"));
-        let Summary { median, decile } = summaries[index];
+        let (elapsed_ratio, cpu_ratio) = ratios(case, index, summaries).map_or_else(
+            || ("floor".to_owned(), "floor".to_owned()),
+            |(elapsed, cpu)| (format!("{elapsed:.2}"), format!("{cpu:.2}")),
+        );
+        let Summary { elapsed, cpu } = summaries[index];
         lines.push(format!(
-            "{:<28}{:>12.2}{:>12.2}{ratio:>10}",
+            "{:<28}{:>12.2}{elapsed_ratio:>8}{:>12.2}{cpu_ratio:>8}",
             case.name,
-            median.as_secs_f64() * 1e3,
-            decile.as_secs_f64() * 1e3,
+            elapsed.as_secs_f64() * 1e3,
+            cpu.as_secs_f64() * 1e3,
         ));
     }
     lines
 }
 
 fn report(cases: &[Case], summaries: &[Summary], rounds: usize) -> serde_json::Value {
-    let mut document = json!({ "rounds": rounds, "ratio": {}, "median_ms": {} });
+    let mut document =
+        json!({ "rounds": rounds, "ratio": {}, "cpu_ratio": {}, "elapsed_ms": {}, "cpu_ms": {} });
     for (index, case) in cases.iter().enumerate() {
-        document["median_ms"][case.name] = json!(summaries[index].median.as_secs_f64() * 1e3);
-        if let Some(ratio) = ratio(case, index, summaries) {
-            document["ratio"][case.name] = json!(ratio);
+        let Summary { elapsed, cpu } = summaries[index];
+        document["elapsed_ms"][case.name] = json!(elapsed.as_secs_f64() * 1e3);
+        document["cpu_ms"][case.name] = json!(cpu.as_secs_f64() * 1e3);
+        if let Some((elapsed, cpu)) = ratios(case, index, summaries) {
+            document["ratio"][case.name] = json!(elapsed);
+            document["cpu_ratio"][case.name] = json!(cpu);
         }
     }
     document
@@ -214,7 +238,7 @@ mod tests {
         let mut cases = vec![case("floor", None, "a"), case("verb", Some(0), "a")];
         let summaries = measure(&mut cases, 3)?;
         let document = report(&cases, &summaries, 3);
-        let expected = summaries[1].over(&summaries[0]);
+        let expected = summaries[1].elapsed.as_secs_f64() / summaries[0].elapsed.as_secs_f64();
         assert_eq!(document["ratio"], json!({ "verb": expected }));
         assert_eq!(table(&cases, &summaries).len(), 3);
 

@@ -2,27 +2,35 @@
 
 use std::time::Duration;
 
+/// One start of a command, from before the fork to after the exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timing {
+    pub(super) elapsed: Duration,
+    /// On a processor, in the program and in the kernel for it: what others on the machine hardly change.
+    pub(super) cpu: Duration,
+}
+
+/// The medians of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
-    pub(super) median: Duration,
-    /// A tenth of the timings were shorter: near what it takes undisturbed.
-    pub(super) decile: Duration,
+    pub(super) elapsed: Duration,
+    pub(super) cpu: Duration,
 }
 
 impl Summary {
     /// Of at least one timing.
-    pub(super) fn of(mut times: Vec<Duration>) -> Self {
-        times.sort_unstable();
+    pub(super) fn of(timings: &[Timing]) -> Self {
         Self {
-            median: times[times.len() / 2],
-            decile: times[times.len() / 10],
+            elapsed: median(timings.iter().map(|timing| timing.elapsed)),
+            cpu: median(timings.iter().map(|timing| timing.cpu)),
         }
     }
+}
 
-    /// How many times the other's median this one's is.
-    pub(super) fn over(&self, other: &Self) -> f64 {
-        self.median.as_secs_f64() / other.median.as_secs_f64()
-    }
+fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    times[times.len() / 2]
 }
 
 #[cfg(test)]
@@ -30,22 +38,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_slow_timing_moves_neither_median_nor_decile() {
-        let times = |slowest| {
+    fn one_slow_timing_moves_no_median() {
+        let timings = |slowest: u64| -> Vec<Timing> {
             (1..=20)
                 .rev()
-                .map(Duration::from_millis)
-                .chain([Duration::from_secs(slowest)])
+                .chain([slowest])
+                .map(|milliseconds| Timing {
+                    elapsed: Duration::from_millis(milliseconds),
+                    cpu: Duration::from_micros(milliseconds),
+                })
                 .collect()
         };
-        let summary = Summary::of(times(1));
-        assert_eq!(summary, Summary::of(times(60)));
-        assert_eq!(summary.median, Duration::from_millis(11));
-        assert_eq!(summary.decile, Duration::from_millis(3));
-        let half = Summary {
-            median: summary.median / 2,
-            ..summary
-        };
-        assert!((summary.over(&half) - 2.0).abs() < 1e-9);
+        let summary = Summary::of(&timings(1_000));
+        assert_eq!(summary, Summary::of(&timings(60_000)));
+        assert_eq!(summary.elapsed, Duration::from_millis(11));
+        assert_eq!(summary.cpu, Duration::from_micros(11));
     }
 }

@@ -92,7 +92,7 @@ pub fn estimate(card: &RateCard, job: &JobShape) -> Estimate {
     ];
     let lines: Vec<EstimateLine> = lines
         .into_iter()
-        .filter(|line| !line.amount.is_zero())
+        .filter(|line| !line.amount.as_shown().is_zero())
         .collect();
     let total = lines.iter().map(|line| line.amount).sum();
     let upper_bound = matches!(job.training, TrainingTime::AtMost(_));

@@ -1,9 +1,9 @@
 //! What only the file system knows about a job, asked before anything is rented.
 
-use super::{keys::Key, layer::Layer, spec::JobSpec};
+use super::{keys::Key, layer::Layer, place::real_path, spec::JobSpec};
 use crate::document::DocumentError;
 use gpurun_protocol::manifest;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 /// A typed job, with where each of its values was written.
 #[derive(Debug, Clone)]
@@ -130,30 +130,4 @@ fn holds_weights(folder: &Path) -> bool {
                 .is_some_and(|ending| ending == "pt")
         })
     })
-}
-
-/// `path` with symbolic links resolved as far as it exists, and `.` and `..` taken out of the rest.
-fn real_path(path: &Path) -> PathBuf {
-    let mut tail = Vec::new();
-    let mut head = path;
-    loop {
-        if let Ok(real) = head.canonicalize() {
-            return tail.iter().rev().fold(
-                real,
-                |real: PathBuf, part: &Component<'_>| match part {
-                    Component::ParentDir => real.parent().map(Path::to_path_buf).unwrap_or(real),
-                    Component::Normal(name) => real.join(name),
-                    _ => real,
-                },
-            );
-        }
-        let Some(last) = head.components().next_back() else {
-            return path.to_path_buf();
-        };
-        tail.push(last);
-        let Some(parent) = head.parent() else {
-            return path.to_path_buf();
-        };
-        head = parent;
-    }
 }

@@ -1,12 +1,12 @@
 //! The values of a job by key, each with where it was written.
 
-use super::{keys::Key, quantity};
+use super::{keys::Key, place::real_path, quantity};
 use crate::document::{Document, DocumentError, nearest};
 use rust_decimal::Decimal;
 use std::{
     collections::BTreeMap,
     ops::Range,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -181,7 +181,10 @@ impl Layer {
             Some(directory) if written_in_file => current.join(directory),
             _ => current.to_path_buf(),
         };
-        Some(base.join(text))
+        let path = base.join(text);
+        // Shown to people, and written into the ledger: without the detours.
+        let detours = path.components().any(|part| part == Component::ParentDir);
+        Some(if detours { real_path(&path) } else { path })
     }
 
     fn quantity<T>(

@@ -13,6 +13,7 @@ mod find;
 mod flags;
 mod keys;
 mod layer;
+mod place;
 mod quantity;
 mod resolve;
 mod spec;

@@ -120,7 +120,7 @@ fn every_key_of_a_file_arrives() {
         job.data,
         Some(PathBuf::from("/work-place/jobs/sets/blood.tar"))
     );
-    assert_eq!(job.checkpoints.to, "/work-place/jobs/../weights");
+    assert_eq!(job.checkpoints.to, "/work-place/weights");
     assert_eq!(job.engine, Engine::GpurunTrain);
     assert_eq!(job.extras, ["onnx"]);
     let Some(Train::Model(model)) = &job.train else {

@@ -46,7 +46,7 @@ fn the_examples_are_what_they_say() {
     );
     let data = shapes.data.expect("a data set");
     assert!(
-        data.ends_with("examples/jobs/../../demo/shapes"),
+        data.ends_with("demo/shapes") && !data.to_string_lossy().contains(".."),
         "{}",
         data.display()
     );

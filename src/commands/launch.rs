@@ -173,7 +173,9 @@ fn follow(ui: &Ui, shell: &Shell, run: &RunRecord, detach: bool) -> Result<ExitC
             ));
             Ok(ExitCode::Interrupted)
         }
-        End::Reached(pass) if pass.run.ready_at.is_some() || detach || pass.run.ended.is_some() => {
+        End::Reached(pass)
+            if detach || pass.run.ready_at.is_some() || pass.run.phase == Phase::Ended =>
+        {
             let code = ask::report(shell, &pass, Goal::Launched);
             hints(ui, &pass.run);
             Ok(code)

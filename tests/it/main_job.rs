@@ -189,6 +189,24 @@ fn a_failed_training_says_why_and_its_box_is_stopped_not_lost() {
 }
 
 #[test]
+fn a_training_that_is_over_at_once_leaves_no_box_behind() {
+    let world = World::new();
+    world.ok(&[
+        "launch",
+        "--gpu",
+        "cpu",
+        "--name",
+        "short",
+        "--to",
+        "out",
+        "--command",
+        "true",
+    ]);
+    assert_eq!(world.status("short")["phase"], "ended");
+    assert!(world.boxes().is_empty());
+}
+
+#[test]
 fn a_bare_box_is_ready_under_a_lease() {
     if !world::has_trainer("a bare box under a lease") {
         return;

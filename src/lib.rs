@@ -37,7 +37,7 @@ pub use exit_code::ExitCode;
 pub fn main() -> std::process::ExitCode {
     let cli = match commands::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return ui::usage(&error).into(),
+        Err(error) => return ui::usage(&error, json_was_asked(std::env::args_os())).into(),
     };
     let ui = ui::Ui::new(cli.global.json, cli.global.quiet, cli.global.verbose);
     match cli.verb.run(&ui) {
@@ -47,4 +47,11 @@ pub fn main() -> std::process::ExitCode {
             failure.exit_code.into()
         }
     }
+}
+
+/// Whether `--json` stands among arguments that could not be parsed.
+fn json_was_asked(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    arguments
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json")
 }

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::observe::instances;
 use crate::shell::Shell;
+use crate::ui::format;
 use chrono::{DateTime, Utc};
 use gpurun_lifecycle::Phase;
 use gpurun_pricing::HourlyRate;
@@ -23,6 +24,7 @@ pub(crate) struct Orphan {
     pub(crate) label: String,
     pub(crate) state: String,
     pub(crate) created_at: Option<DateTime<Utc>>,
+    #[serde(serialize_with = "format::rate_or_null")]
     pub(crate) burn_per_hour: Option<HourlyRate>,
     /// The closed run it belongs to; `None`: another ledger's, or lost.
     pub(crate) run: Option<String>,

@@ -27,10 +27,10 @@ pub(crate) struct RunSummary {
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) ended_at: Option<DateTime<Utc>>,
     /// In $/h, as a number that a script can add up.
-    #[serde(serialize_with = "rate")]
+    #[serde(serialize_with = "format::rate")]
     pub(crate) burn_per_hour: HourlyRate,
     /// In $.
-    #[serde(serialize_with = "money")]
+    #[serde(serialize_with = "format::money")]
     pub(crate) so_far: Money,
     /// Newest checkpoint proven to be off the box.
     pub(crate) verified: Option<Verified>,
@@ -110,14 +110,6 @@ impl RunSummary {
             self.next.clone(),
         ]
     }
-}
-
-fn rate<S: serde::Serializer>(rate: &HourlyRate, serializer: S) -> Result<S::Ok, S::Error> {
-    format::json_number(rate.amount()).serialize(serializer)
-}
-
-fn money<S: serde::Serializer>(money: &Money, serializer: S) -> Result<S::Ok, S::Error> {
-    format::json_number(money.amount()).serialize(serializer)
 }
 
 /// "4090x8", or "cpu".

@@ -1,14 +1,14 @@
 //! What `start`, `stop`, `destroy` and `wait` share: the wish goes into the ledger, then passes follow.
 
 use crate::drive::{End, Goal, drive};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::reconcile::Pass;
 use crate::shell::{Shell, block_on};
 use crate::sink::{self, Directory};
 use crate::store::{Event, EventKind};
 use crate::summary::RunSummary;
-use crate::ui::format;
+use crate::ui::{Ui, format};
 use chrono::Utc;
 use gpurun_lifecycle::{Outcome, RunRecord};
 use serde::Serialize;
@@ -34,13 +34,24 @@ pub(super) fn ask(
 pub(super) fn reach(shell: &Shell, run: &str, goal: Goal) -> Result<ExitCode> {
     match block_on(drive(shell, run, goal))? {
         End::Reached(pass) => Ok(report(shell, &pass, goal)),
-        End::Interrupted => {
-            shell.ui.talk(&format!(
-                " It goes on without you: `gpurun status {run}`. `gpurun reap`, by hand or by cron, does what is due."
-            ));
-            Ok(ExitCode::Interrupted)
-        }
+        End::Interrupted => interrupted(
+            &shell.ui,
+            run,
+            &format!(
+                "It goes on without you: `gpurun status {run}`. `gpurun reap`, by hand or by cron, does what is due."
+            ),
+        ),
     }
+}
+
+/// The end by Ctrl-C: a line for a person, a document for a program.
+pub(super) fn interrupted(ui: &Ui, run: &str, what_now: &str) -> Result<ExitCode> {
+    if ui.json {
+        let message = format!("{run} was left by Ctrl-C");
+        return Err(Failure::new(ExitCode::Interrupted, message, what_now));
+    }
+    ui.talk(&format!(" {what_now}"));
+    Ok(ExitCode::Interrupted)
 }
 
 #[derive(Serialize)]

@@ -1,16 +1,16 @@
 use super::ask;
+use super::which_run::WhichRun;
 use crate::drive::Goal;
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
-use crate::shell::Shell;
 use crate::ui::Ui;
 use gpurun_lifecycle::{RunRecord, ask_destroy};
 
 /// End the training and the box, once its checkpoints are verified off it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A name, or the start of an id
-    run: String,
+    #[command(flatten)]
+    run: WhichRun,
     /// Don't wait for checkpoints that are not verified: they are lost
     #[arg(long)]
     force: bool,
@@ -21,8 +21,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let shell = Shell::open(ui)?;
-        let run = shell.find(&self.run)?;
+        let (shell, run) = self.run.open(ui, "destroy")?;
         ui.talk(&format!(" destroy {}: {}", run.name, what_is_safe(&run)));
         let question = format!(" destroy {}?", run.name);
         if self.force && !self.yes && !ui.confirm(&question) {

@@ -1,6 +1,6 @@
+use super::which_run::WhichRun;
 use crate::error::Result;
 use crate::exit_code::ExitCode;
-use crate::shell::Shell;
 use crate::ui::{Ui, format};
 use chrono::Utc;
 use gpurun_lifecycle::{ActionResult, Observation, Plan};
@@ -9,8 +9,8 @@ use serde::Serialize;
 /// Why a run is as it is: its decisions with their reasons, and what was done
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A name, or the start of an id
-    run: String,
+    #[command(flatten)]
+    run: WhichRun,
     /// So many of the newest decisions
     #[arg(long, short, default_value_t = 5, value_name = "N")]
     last: u32,
@@ -33,8 +33,7 @@ struct Decision {
 
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let shell = Shell::open(ui)?;
-        let run = shell.find(&self.run)?;
+        let (shell, run) = self.run.open(ui, "explain")?;
         let decisions = shell.ledger.decisions(&run.id, self.last)?;
         if ui.json {
             ui.json(&Document {

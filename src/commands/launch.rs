@@ -166,13 +166,14 @@ fn go(ui: &Ui, args: &Args, mut run: RunRecord, shown: &Preview) -> Result<ExitC
 /// Drives a run that is written down until its training runs, and then, attached, to its end.
 fn follow(ui: &Ui, shell: &Shell, run: &RunRecord, detach: bool) -> Result<ExitCode> {
     match block_on(drive(shell, &run.id, Goal::Launched))? {
-        End::Interrupted => {
-            ui.talk(&format!(
-                " Interrupted. What was begun is in the ledger: `gpurun start {id}` goes on, `gpurun destroy {id}` gives the box back.",
+        End::Interrupted => ask::interrupted(
+            ui,
+            &run.name,
+            &format!(
+                "Interrupted. What was begun is in the ledger: `gpurun start {id}` goes on, `gpurun destroy {id}` gives the box back.",
                 id = run.name
-            ));
-            Ok(ExitCode::Interrupted)
-        }
+            ),
+        ),
         End::Reached(pass)
             if detach || pass.run.ready_at.is_some() || pass.run.phase == Phase::Ended =>
         {
@@ -225,16 +226,21 @@ fn without_key(
 ) -> Result<ExitCode> {
     let now = Utc::now();
     let only = job.spec.provider.as_deref();
+    let missing = missing_keys(settings, only);
     if let Some((offer, prices)) = quoted_offer(&job.spec, now.date_naive()) {
         let (run, shape) = record(offer);
-        preview(&run, &shape, prices, now).print(ui);
-    }
-    let missing = missing_keys(settings, only);
-    if dry_run {
-        for line in &missing {
-            ui.talk(&format!(" {line}"));
+        let mut shown = preview(&run, &shape, prices, now);
+        shown.missing_keys.clone_from(&missing);
+        if dry_run {
+            shown.print(ui);
+            for line in &missing {
+                ui.talk(&format!(" {line}"));
+            }
+            return Ok(ExitCode::Success);
         }
-        return Ok(ExitCode::Success);
+        for line in shown.lines() {
+            ui.talk(&line);
+        }
     }
     Err(Failure::new(
         ExitCode::Provider,

@@ -1,3 +1,4 @@
+use super::which_run::WhichRun;
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::observe;
@@ -6,6 +7,7 @@ use crate::shell::{Shell, block_on};
 use crate::sink::{Directory, Sink};
 use crate::ui::Ui;
 use gpurun_lifecycle::{Engine, RunRecord};
+use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,8 +16,8 @@ use std::time::Duration;
 /// Read from the box; of a run whose box is gone, the log that was pushed with its checkpoints.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A name, or the start of an id
-    run: String,
+    #[command(flatten)]
+    run: WhichRun,
     /// Go on until the training ends
     #[arg(long, short)]
     follow: bool,
@@ -31,8 +33,14 @@ const LOOK: Duration = Duration::from_millis(500);
 
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let shell = Shell::open(ui)?;
-        let run = shell.find(&self.run)?;
+        if ui.json && self.follow {
+            return Err(Failure::new(
+                ExitCode::Usage,
+                "a log that is followed has no end, and a JSON document must have one",
+                "leave out --json, or --follow: `gpurun logs RUN --json` is the log as it stands",
+            ));
+        }
+        let (shell, run) = self.run.open(ui, "logs")?;
         block_on(show(&shell, &run, &self))
     }
 }
@@ -50,6 +58,10 @@ async fn show(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
     // The last lines of what was there when its size was taken; what comes later follows from there.
     let tail = format!("head -c {size} {file} | tail -n {start}");
     let first = output(remote.as_ref(), &["sh", "-c", &tail]).await?;
+    if shell.ui.json {
+        let text = String::from_utf8_lossy(&first);
+        return Ok(print_document(shell, run, Origin::Box, text.lines()));
+    }
     let mut offset = size;
     let mut open = shell.ui.bytes(&first);
     while args.follow && open {
@@ -131,6 +143,44 @@ fn pushed(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
         0 => 0,
         wanted => lines.len().saturating_sub(wanted as usize),
     };
-    shell.ui.data(&lines[skipped..].join("\n"));
+    let lines = &lines[skipped..];
+    if shell.ui.json {
+        return Ok(print_document(
+            shell,
+            run,
+            Origin::Destination,
+            lines.iter().copied(),
+        ));
+    }
+    shell.ui.data(&lines.join("\n"));
     Ok(ExitCode::Success)
+}
+
+/// Where a log was read.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Origin {
+    Box,
+    Destination,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    run: &'a str,
+    from: Origin,
+    lines: Vec<&'a str>,
+}
+
+fn print_document<'a>(
+    shell: &Shell,
+    run: &'a RunRecord,
+    from: Origin,
+    lines: impl Iterator<Item = &'a str>,
+) -> ExitCode {
+    shell.ui.json(&Document {
+        run: &run.id,
+        from,
+        lines: lines.collect(),
+    });
+    ExitCode::Success
 }

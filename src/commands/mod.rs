@@ -17,6 +17,7 @@ mod start;
 mod status;
 mod stop;
 mod wait;
+mod which_run;
 
 use crate::{error::Result, exit_code::ExitCode, ui::Ui};
 use clap::{CommandFactory, Parser, Subcommand};

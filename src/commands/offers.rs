@@ -2,10 +2,10 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::observe;
 use crate::shell::{self, block_on};
-use crate::ui::{Column, Ui, table};
+use crate::ui::{Column, Ui, format, table};
 use gpurun_pricing::estimate::{JobShape, TrainingTime};
 use gpurun_pricing::offer::{RankedOffer, rank};
-use gpurun_pricing::{Gigabytes, GpuRequest, Hours, Offer};
+use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Hours, Money, Offer};
 use rust_decimal::Decimal;
 use serde::Serialize;
 
@@ -28,9 +28,22 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Document {
-    offers: Vec<RankedOffer>,
+    offers: Vec<Ranked>,
     /// Providers that couldn't be asked, and why.
     failed: Vec<String>,
+}
+
+/// The figures the offers are ranked by, and what they come from.
+#[derive(Serialize)]
+struct Ranked {
+    #[serde(serialize_with = "format::rate")]
+    running_per_hour: HourlyRate,
+    #[serde(serialize_with = "format::rate")]
+    stopped_per_hour: HourlyRate,
+    #[serde(serialize_with = "format::money")]
+    job_cost: Money,
+    #[serde(flatten)]
+    ranked: RankedOffer,
 }
 
 impl Args {
@@ -78,9 +91,23 @@ impl Args {
 }
 
 fn show(ui: &Ui, args: &Args, offers: Vec<RankedOffer>, failed: Vec<String>) -> Result<ExitCode> {
+    let disk = Gigabytes::new(args.disk);
+    let offers: Vec<Ranked> = offers
+        .into_iter()
+        .map(|ranked| Ranked {
+            running_per_hour: ranked.offer.card.running_rate(disk),
+            stopped_per_hour: ranked.offer.card.stopped_rate(disk),
+            job_cost: ranked.estimate.total,
+            ranked,
+        })
+        .collect();
     if ui.json {
+        let code = match offers.is_empty() {
+            true => ExitCode::Provider,
+            false => ExitCode::Success,
+        };
         ui.json(&Document { offers, failed });
-        return Ok(ExitCode::Success);
+        return Ok(code);
     }
     for failure in &failed {
         ui.talk(&format!(" ! {failure}"));
@@ -92,18 +119,17 @@ fn show(ui: &Ui, args: &Args, offers: Vec<RankedOffer>, failed: Vec<String>) -> 
             "`gpurun cost --gpu NAME` knows list prices; `gpurun launch -n --gpu NAME` says which keys are missing",
         ));
     }
-    let disk = Gigabytes::new(args.disk);
     let rows = offers
         .iter()
-        .map(|ranked| {
-            let card = &ranked.offer.card;
+        .map(|found| {
+            let offer = &found.ranked.offer;
             vec![
-                ranked.offer.provider.clone(),
-                ranked.offer.id.clone(),
-                ranked.offer.gpu.describe(),
-                card.running_rate(disk).figure(),
-                card.stopped_rate(disk).figure(),
-                ranked.estimate.total.figure(),
+                offer.provider.clone(),
+                offer.id.clone(),
+                offer.gpu.describe(),
+                found.running_per_hour.figure(),
+                found.stopped_per_hour.figure(),
+                found.job_cost.figure(),
             ]
         })
         .collect();

@@ -1,4 +1,5 @@
 use super::push::push;
+use super::which_run::WhichRun;
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::shell::{Shell, block_on};
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// A box that still runs pushes what is newest first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A name, or the start of an id
-    run: String,
+    #[command(flatten)]
+    run: WhichRun,
     /// Where to; a folder of the run's name is made when it isn't given
     directory: Option<PathBuf>,
 }
@@ -28,8 +29,7 @@ struct Document {
 
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let shell = Shell::open(ui)?;
-        let run = shell.find(&self.run)?;
+        let (shell, run) = self.run.open(ui, "pull")?;
         if run.phase == Phase::Launched && run.instance.is_some() {
             refresh(&shell, &run);
         }

@@ -1,3 +1,4 @@
+use super::which_run::WhichRun;
 use crate::drive::lock;
 use crate::error::{Failure, Result};
 use crate::execute::execute;
@@ -7,14 +8,14 @@ use crate::shell::{Shell, block_on};
 use crate::summary::RunSummary;
 use crate::ui::Ui;
 use chrono::Utc;
-use gpurun_lifecycle::{Action, ActionResult, RunRecord, Target, absorb};
+use gpurun_lifecycle::{Action, ActionResult, Observation, RunRecord, Target, absorb, decide};
 use serde::Serialize;
 
 /// Push a run's checkpoints off its box now, and verify them
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A name, or the start of an id
-    run: String,
+    #[command(flatten)]
+    run: WhichRun,
 }
 
 #[derive(Serialize)]
@@ -24,10 +25,10 @@ struct Document {
 
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let shell = Shell::open(ui)?;
-        let run = shell.find(&self.run)?;
-        let run = block_on(push(&shell, &run))?;
-        let summary = RunSummary::new(&run, None, None, Utc::now());
+        let (shell, run) = self.run.open(ui, "push")?;
+        let (run, seen) = block_on(push(&shell, &run))?;
+        let plan = decide(&run, &seen);
+        let summary = RunSummary::new(&run, Some(&seen), Some(&plan), seen.now);
         if ui.json {
             ui.json(&Document { run: summary });
         } else {
@@ -42,8 +43,8 @@ impl Args {
     }
 }
 
-/// One push pass on the box, recorded as every other action; returns the run as it is known then.
-pub(super) async fn push(shell: &Shell, run: &RunRecord) -> Result<RunRecord> {
+/// One push pass on the box, recorded as every other action; returns the run as it is known then, and the look.
+pub(super) async fn push(shell: &Shell, run: &RunRecord) -> Result<(RunRecord, Observation)> {
     let Some(instance) = &run.instance else {
         return Err(Failure::new(
             ExitCode::Box,
@@ -67,10 +68,11 @@ pub(super) async fn push(shell: &Shell, run: &RunRecord) -> Result<RunRecord> {
     shell.ledger.finish(&begun, &result, Utc::now())?;
     match result {
         ActionResult::Done { .. } => {
-            let look = observe(shell, &record).await;
-            Ok(shell
+            let seen = observe(shell, &record).await.observation;
+            let run = shell
                 .ledger
-                .update(&run.id, None, |run| absorb(run, &look.observation))?)
+                .update(&run.id, None, |run| absorb(run, &seen))?;
+            Ok((run, seen))
         }
         ActionResult::Failed { message, .. } | ActionResult::Unclear { message } => {
             Err(Failure::new(

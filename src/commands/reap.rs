@@ -3,7 +3,7 @@ use crate::exit_code::ExitCode;
 use crate::orphans::{self, Orphans};
 use crate::reconcile::{Pass, Watcher, pass};
 use crate::shell::{Shell, block_on};
-use crate::store::{LockError, Which};
+use crate::store::{LockError, Unreadable, Which};
 use crate::summary::RunSummary;
 use crate::ui::{Ui, format};
 use gpurun_lifecycle::{Action, ActionResult};
@@ -18,6 +18,7 @@ pub(crate) struct Args {}
 #[derive(Serialize)]
 struct Document {
     runs: Vec<Reaped>,
+    unreadable: Vec<Unreadable>,
     orphans: Orphans,
     needs_a_person: bool,
 }
@@ -25,11 +26,17 @@ struct Document {
 #[derive(Serialize)]
 struct Reaped {
     #[serde(flatten)]
-    summary: Option<RunSummary>,
-    id: String,
+    run: Seen,
     done: Vec<Done>,
-    /// Another gpurun was at work on it, or the ledger refused.
+    /// Why nothing was looked at: another gpurun was at work on it.
     skipped: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Seen {
+    Looked(Box<RunSummary>),
+    Skipped { id: String, name: String },
 }
 
 #[derive(Serialize)]
@@ -68,11 +75,10 @@ async fn reap(shell: &Shell) -> Result<Document> {
     let mut runs = Vec::new();
     for run in listing.runs {
         let reaped = reap_one(shell, &run.id, &run.name).await?;
-        let attention = reaped
-            .summary
-            .as_ref()
-            .is_some_and(|summary| !summary.attention.is_empty());
-        needs_a_person |= attention;
+        needs_a_person |= match &reaped.run {
+            Seen::Looked(summary) => !summary.attention.is_empty(),
+            Seen::Skipped { .. } => false,
+        };
         runs.push(reaped);
     }
     let orphans = orphans::find(shell).await?;
@@ -85,6 +91,7 @@ async fn reap(shell: &Shell) -> Result<Document> {
     }
     Ok(Document {
         runs,
+        unreadable: listing.unreadable,
         orphans,
         needs_a_person,
     })
@@ -97,8 +104,10 @@ async fn reap_one(shell: &Shell, id: &str, name: &str) -> Result<Reaped> {
             let why = format!("another gpurun ({holder}) is at work on it");
             say(shell, &format!("{name}: skipped, {why}"));
             return Ok(Reaped {
-                summary: None,
-                id: id.to_owned(),
+                run: Seen::Skipped {
+                    id: id.to_owned(),
+                    name: name.to_owned(),
+                },
                 done: Vec::new(),
                 skipped: Some(why),
             });
@@ -140,8 +149,7 @@ async fn reap_one(shell: &Shell, id: &str, name: &str) -> Result<Reaped> {
         say(shell, &format!("  ! {attention}"));
     }
     Ok(Reaped {
-        summary: Some(summary),
-        id: id.to_owned(),
+        run: Seen::Looked(Box::new(summary)),
         done: done
             .into_iter()
             .map(|(action, result)| Done { action, result })

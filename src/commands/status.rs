@@ -2,7 +2,7 @@ use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::observe::{Look, observe};
 use crate::shell::{Shell, block_on};
-use crate::store::Which;
+use crate::store::{Listing, Unreadable, Which};
 use crate::summary::RunSummary;
 use crate::ui::{Column, Ui, table};
 use chrono::Utc;
@@ -25,9 +25,11 @@ pub(crate) struct Args {
     offline: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Document {
     runs: Vec<RunSummary>,
+    /// Runs whose record this version can't read; their boxes may still bill.
+    unreadable: Vec<Unreadable>,
 }
 
 const NEWEST_CLOSED: u32 = 10;
@@ -35,10 +37,13 @@ const NEWEST_CLOSED: u32 = 10;
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         let Some(shell) = Shell::open_existing(ui)? else {
-            return Ok(show(None, ui, Vec::new()));
+            return Ok(show(None, ui, Document::default()));
         };
-        let runs = match &self.run {
-            Some(asked) => vec![shell.find(asked)?],
+        let Listing { runs, unreadable } = match &self.run {
+            Some(asked) => Listing {
+                runs: vec![shell.find(asked)?],
+                ..Listing::default()
+            },
             None => listed(&shell, self.all)?,
         };
         let summaries = if self.offline || runs.iter().all(|run| run.phase == Phase::Ended) {
@@ -54,11 +59,15 @@ impl Args {
         } else {
             block_on(look_at_all(&shell, runs))?
         };
-        Ok(show(Some(&shell), ui, summaries))
+        let document = Document {
+            runs: summaries,
+            unreadable,
+        };
+        Ok(show(Some(&shell), ui, document))
     }
 }
 
-fn listed(shell: &Shell, all: bool) -> Result<Vec<RunRecord>> {
+fn listed(shell: &Shell, all: bool) -> Result<Listing> {
     let which = if all {
         Which::All
     } else {
@@ -71,7 +80,7 @@ fn listed(shell: &Shell, all: bool) -> Result<Vec<RunRecord>> {
             unreadable.id, unreadable.why, unreadable.label
         ));
     }
-    Ok(listing.runs)
+    Ok(listing)
 }
 
 async fn look_at_all(shell: &Shell, runs: Vec<RunRecord>) -> Result<Vec<RunSummary>> {
@@ -100,11 +109,12 @@ async fn look_at(shell: &Shell, run: RunRecord) -> Result<RunSummary> {
     ))
 }
 
-fn show(shell: Option<&Shell>, ui: &Ui, runs: Vec<RunSummary>) -> ExitCode {
+fn show(shell: Option<&Shell>, ui: &Ui, document: Document) -> ExitCode {
     if ui.json {
-        ui.json(&Document { runs });
+        ui.json(&document);
         return ExitCode::Success;
     }
+    let runs = document.runs;
     if runs.is_empty() {
         ui.talk("No runs yet. `gpurun launch --help` shows how to start one; `gpurun launch -n` what it would cost.");
         return ExitCode::Success;

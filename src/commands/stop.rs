@@ -1,8 +1,8 @@
 use super::ask;
+use super::which_run::WhichRun;
 use crate::drive::Goal;
 use crate::error::Result;
 use crate::exit_code::ExitCode;
-use crate::shell::Shell;
 use crate::ui::Ui;
 use gpurun_lifecycle::ask_stop;
 
@@ -11,14 +11,13 @@ use gpurun_lifecycle::ask_stop;
 /// A stopped box costs its disk only. Its GPUs are released and nobody reserves them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A name, or the start of an id
-    run: String,
+    #[command(flatten)]
+    run: WhichRun,
 }
 
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let shell = Shell::open(ui)?;
-        let run = shell.find(&self.run)?;
+        let (shell, run) = self.run.open(ui, "stop")?;
         ask::ask(&shell, &run, "stop", |run| {
             ask_stop(run, chrono::Utc::now())
         })?;

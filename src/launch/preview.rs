@@ -1,21 +1,30 @@
 //! The plan that would run and what the whole job would cost: what `launch -n` prints and `launch` says
 //! before it spends.
 
-use crate::ui::Ui;
+use crate::ui::{Ui, format};
 use chrono::{DateTime, Utc};
 use gpurun_lifecycle::{
     Action, CheckpointView, Engine, InstanceView, Observation, Plan, RunRecord, Sighting, decide,
 };
 use gpurun_pricing::estimate::{Estimate, JobShape, estimate};
+use gpurun_pricing::{HourlyRate, Money};
 use serde::Serialize;
 
 /// What would be done, and for how much.
 #[derive(Debug, Serialize)]
 pub(crate) struct Preview {
+    /// The box while it runs, disk included.
+    #[serde(serialize_with = "format::rate")]
+    running_per_hour: HourlyRate,
+    /// The whole job; `estimate` says how it adds up and whether it is a bound.
+    #[serde(serialize_with = "format::money")]
+    job_cost: Money,
     pub(crate) plan: Plan,
     pub(crate) estimate: Estimate,
     /// Where the prices come from, and of when.
     pub(crate) prices: String,
+    /// For each cloud that can't be asked: where its key goes. Empty where the offer is a real one.
+    pub(crate) missing_keys: Vec<String>,
     #[serde(skip)]
     offer: String,
     #[serde(skip)]
@@ -45,10 +54,14 @@ pub(crate) fn preview(
         },
     };
     let offer = &run.spec.offers[0];
+    let estimate = estimate(&offer.card, shape);
     Preview {
+        running_per_hour: offer.card.running_rate(run.spec.disk),
+        job_cost: estimate.total,
         plan: decide(run, &seen),
-        estimate: estimate(&offer.card, shape),
+        estimate,
         prices,
+        missing_keys: Vec::new(),
         offer: format!(
             "{} {} · {} with {} disk",
             offer.provider,
@@ -138,7 +151,7 @@ fn step(number: usize, action: &Action) -> String {
         Action::Prove { spec, .. } => spec.device.clone(),
         Action::Stage { spec, .. } => format!(
             "{} from {} to ~/{}",
-            crate::ui::format::bytes(spec.bytes),
+            format::bytes(spec.bytes),
             spec.source,
             spec.dest
         ),

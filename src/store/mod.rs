@@ -36,7 +36,7 @@ pub(crate) use self::{
     gaps::GapEnd,
     id::new_run_id,
     lock::{LockError, RunLock},
-    runs::Which,
+    runs::{Listing, Unreadable, Which},
 };
 
 #[cfg(test)]

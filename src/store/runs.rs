@@ -26,7 +26,7 @@ pub(crate) struct Listing {
 }
 
 /// A run whose document this program doesn't understand.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Unreadable {
     pub(crate) id: String,
     pub(crate) label: String,

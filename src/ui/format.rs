@@ -1,7 +1,9 @@
 //! How times, spans and sizes read: relative for people, exact in JSON.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use gpurun_pricing::{HourlyRate, Money};
 use rust_decimal::{Decimal, RoundingStrategy};
+use serde::{Serialize, Serializer};
 
 /// "12 min ago", "in 4 h 50 min", "now".
 pub(crate) fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
@@ -63,6 +65,25 @@ pub(crate) fn json_number(value: Decimal) -> serde_json::Value {
     let rounded = value.round_dp_with_strategy(6, RoundingStrategy::MidpointAwayFromZero);
     let text = rounded.normalize().to_string();
     serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text))
+}
+
+/// [`json_number`] of a rate, as `serialize_with` takes it.
+pub(crate) fn rate<S: Serializer>(rate: &HourlyRate, serializer: S) -> Result<S::Ok, S::Error> {
+    json_number(rate.amount()).serialize(serializer)
+}
+
+/// [`rate`], or null.
+pub(crate) fn rate_or_null<S: Serializer>(
+    rate: &Option<HourlyRate>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    rate.map(|rate| json_number(rate.amount()))
+        .serialize(serializer)
+}
+
+/// [`json_number`] of an amount of money, as `serialize_with` takes it.
+pub(crate) fn money<S: Serializer>(money: &Money, serializer: S) -> Result<S::Ok, S::Error> {
+    json_number(money.amount()).serialize(serializer)
 }
 
 #[cfg(test)]

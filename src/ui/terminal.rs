@@ -119,8 +119,20 @@ impl Ui {
     }
 }
 
-/// What clap has to say: help and version to stdout with success, errors to stderr.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+/// What clap has to say: help and version to stdout with success, errors to stderr, or as a document.
+pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    if json && error.use_stderr() {
+        let text = error.to_string();
+        let text = text.trim().trim_start_matches("error: ");
+        let (message, help) = text.split_once("\n\n").unwrap_or((text, "gpurun --help"));
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ui::new(true, false, false).failure(&Failure::new(
+            ExitCode::Usage,
+            words(message),
+            words(help),
+        ));
+        return ExitCode::Usage;
+    }
     let _closed_pipe = error.print();
     if error.use_stderr() {
         ExitCode::Usage

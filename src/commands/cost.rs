@@ -11,7 +11,7 @@ use chrono::{DateTime, Local};
 use flags::Flags;
 pub(crate) use inputs::{Inputs, Rates};
 
-/// What a box costs, and whether to stop it or destroy it
+/// Say what a box costs, and whether to stop it or destroy it
 ///
 /// A box that is stopped still pays for its disk; one that is destroyed has to be built again. This
 /// shows both, the gap at which they cost the same, and what to do, each figure with the sum it

@@ -9,7 +9,7 @@ use nix::unistd::{Uid, User};
 use serde::Serialize;
 use std::{fs, os::unix::fs::OpenOptionsExt, path::PathBuf};
 
-/// Puts `gpurun reap` on cron's schedule, so that boxes end also when nobody looks
+/// Put `gpurun reap` on cron's schedule, so that boxes end also when nobody looks
 ///
 /// Only gpurun's own marked lines of the crontab are ever changed.
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,7 @@ use chrono::Utc;
 use gpurun_lifecycle::{ActionResult, Observation, Plan};
 use serde::Serialize;
 
-/// Why a run is as it is: its decisions with their reasons, and what was done
+/// Show why a run is as it is: its decisions with their reasons, and what was done
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

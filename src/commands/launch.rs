@@ -17,8 +17,9 @@ use gpurun_lifecycle::{Gap, Phase, RunRecord, TeardownPolicy, ask_train};
 use gpurun_pricing::Gigabytes;
 use gpurun_pricing::break_even::Trust;
 
-/// Rent a box, install, prove it, stage the data, train detached, get the weights out, end the bill
+/// Rent a box, train on it, get the weights out, end the bill
 ///
+/// The box is installed and proved to compute before data goes there; checkpoints leave it while it trains.
 /// The job comes from the file named, else ./gpurun.toml, else the flags; without any of them a bare box
 /// is rented, proved and left ready under a lease. Follows the training to its end; Ctrl-C leaves it
 /// running on its own.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the training printed
+/// Show what the training printed
 ///
 /// Read from the box; of a run whose box is gone, the log that was pushed with its checkpoints.
 #[derive(Debug, clap::Args)]

@@ -22,13 +22,24 @@ mod which_run;
 use crate::{error::Result, exit_code::ExitCode, ui::Ui};
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Rents a GPU, trains on it, gets the weights out, and stops the bill by arithmetic.
+/// Rents a GPU, trains on it, gets the weights out, and stops the bill by arithmetic
+///
+/// A provider is who rents: a cloud, or `local`, this machine. A box is one rented machine with its disk.
+/// A run is one job from its launch to the end of its bill, whatever boxes it needs; it has a name and an
+/// id, and every verb takes either, or the start of the id.
 #[derive(Debug, Parser)]
 #[command(
     name = "gpurun",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_long_help = "\
+Examples:
+  gpurun launch -n --gpu 4090x8        what it would do and cost; changes nothing
+  gpurun launch --gpu cpu --data DIR   train on this machine, to try it
+  gpurun status                        what every run does, costs and waits for
+  gpurun stop RUN                      end the training, keep its disk
+  gpurun cron install                  end boxes on time also when nobody looks"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]

@@ -9,7 +9,7 @@ use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Hours, Money, Offer};
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-/// What can be rented now, ranked by what the whole job would cost
+/// Show what can be rented now, ranked by what the whole job would cost
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What to train on: 4090x8, h100x1, cpu

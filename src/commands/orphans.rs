@@ -7,7 +7,7 @@ use crate::ui::Ui;
 use gpurun_lifecycle::{ActionResult, Target};
 use serde::Serialize;
 
-/// Boxes with gpurun's label that no open run answers for
+/// List boxes with gpurun's label that no open run answers for
 ///
 /// They bill until they are destroyed. A provider that can't be read is named, never taken for empty.
 #[derive(Debug, clap::Args)]

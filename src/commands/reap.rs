@@ -9,7 +9,7 @@ use crate::ui::{Ui, format};
 use gpurun_lifecycle::{Action, ActionResult};
 use serde::Serialize;
 
-/// One pass over all runs, made for cron: does what is due, says what it waits for
+/// Do what is due for every run and say what each waits for; made for cron
 ///
 /// Exits with 0 when nothing needs a person, with 8 when something does.
 #[derive(Debug, clap::Args)]

@@ -10,7 +10,7 @@ use gpurun_lifecycle::{Phase, Plan, RunRecord, absorb, decide};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What every run does, costs and waits for
+/// Show what every run does, costs and waits for
 ///
 /// Looks at every open run's box first; changes nothing but what the ledger knows.
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::split::{Sample, Split, list_images};
-use crate::{Error, Result, label_path};
+use crate::{Error, Result, file as files, label_path};
 
 /// A dataset description, resolved: every path is joined to the dataset's root.
 ///
@@ -50,7 +50,7 @@ impl DataConfig {
     /// describes another task (`kpt_shape`, `annotations`).
     pub fn load(path: &Path) -> Result<Self> {
         let file = find_file(path)?;
-        let text = fs::read_to_string(&file).map_err(Error::read(&file))?;
+        let text = files::read_text(&file).map_err(Error::read(&file))?;
         let raw = parse(&file, &text)?;
         if raw.kpt_shape.is_some() {
             return Err(Error::Config {

@@ -1,6 +1,5 @@
 //! Images: their size without decoding, their pixels as 8-bit RGB.
 
-use std::fs::{self, File};
 use std::io::{BufReader, Cursor};
 use std::path::Path;
 
@@ -10,7 +9,7 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-use crate::{Error, Result};
+use crate::{Error, Result, file};
 
 /// Pixels of one image, 8 bits a channel, rows from the top, `R G B R G B ...`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +32,8 @@ const MOST_PIXELS: u64 = 1 << 27;
 /// # Errors
 /// When the file can't be read or no known image format is found in it.
 pub fn image_size(path: &Path) -> Result<(u32, u32)> {
-    let file = File::open(path).map_err(Error::read(path))?;
-    let reader = ImageReader::new(BufReader::new(file))
+    let opened = file::open(path).map_err(Error::read(path))?;
+    let reader = ImageReader::new(BufReader::new(opened))
         .with_guessed_format()
         .map_err(Error::read(path))?;
     let size = match reader.format() {
@@ -65,7 +64,7 @@ pub fn image_size(path: &Path) -> Result<(u32, u32)> {
 /// # Errors
 /// When the file can't be read, is in no known format, or is truncated or corrupt.
 pub fn decode_rgb(path: &Path) -> Result<RgbImage> {
-    let bytes = fs::read(path).map_err(Error::read(path))?;
+    let bytes = file::read(path).map_err(Error::read(path))?;
     decode_rgb_bytes(path, &bytes)
 }
 

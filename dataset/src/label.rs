@@ -1,10 +1,9 @@
 //! Label files: one box a line, `class cx cy w h`, normalised to the image.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::{Error, Result};
+use crate::{Error, Result, file};
 
 /// A usable box, normalised to the image: all of it lies within [0, 1] and it has an area.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,7 +88,7 @@ pub enum LabelIssueKind {
 /// # Errors
 /// When the file is there but can't be read.
 pub fn read_labels(path: &Path, nc: usize) -> Result<Labels> {
-    let bytes = match fs::read(path) {
+    let bytes = match file::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Labels::default()),
         Err(error) => return Err(Error::read(path)(error)),
@@ -205,7 +204,7 @@ mod tests {
     fn read(text: &str) -> Labels {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let file = dir.path().join("a.txt");
-        fs::write(&file, text).expect("writable");
+        std::fs::write(&file, text).expect("writable");
         read_labels(&file, 3).expect("readable")
     }
 

@@ -9,6 +9,7 @@
 
 mod config;
 mod error;
+mod file;
 mod image_file;
 mod label;
 mod split;

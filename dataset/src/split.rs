@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, Result};
+use crate::{Error, Result, file};
 
 /// Suffixes of image files, lower case. (`.pfm`, 32-bit float images, is left out: it has no 8-bit meaning.)
 pub const IMAGE_SUFFIXES: [&str; 8] = ["jpg", "jpeg", "png", "bmp", "gif", "tif", "tiff", "webp"];
@@ -130,7 +130,7 @@ pub(crate) fn is_image(path: &Path) -> bool {
 
 /// One path a line, `#` starts a comment line, relative paths are relative to the list.
 fn read_list(list: &Path) -> Result<Vec<PathBuf>> {
-    let text = fs::read_to_string(list).map_err(Error::read(list))?;
+    let text = file::read_text(list).map_err(Error::read(list))?;
     let folder = list.parent().unwrap_or(Path::new(""));
     let mut images: Vec<PathBuf> = text
         .lines()

@@ -8,7 +8,7 @@ use std::thread;
 use super::run::CheckOptions;
 use crate::split::list_images;
 use crate::{
-    DataConfig, LabelIssueKind, LabelLine, Sample, Split, decode_rgb, image_size, label_path,
+    DataConfig, LabelIssueKind, LabelLine, Sample, Split, decode_rgb, file, image_size, label_path,
     parse_label_line,
 };
 
@@ -153,7 +153,7 @@ fn read(sample: &Sample, decode: bool) -> Facts {
 }
 
 fn read_label_lines(path: &Path, facts: &mut Facts) {
-    let bytes = match fs::read(path) {
+    let bytes = match file::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             facts.label_exists = false;

@@ -253,7 +253,7 @@ pub(super) fn new_id() -> String {
 }
 
 /// Whether `name` can be a box's id, and so is safe as the name of a folder.
-fn is_id(name: &str) -> bool {
+pub(super) fn is_id(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !name.is_empty() && name.len() <= 64 && name.bytes().all(plain)
 }

@@ -188,11 +188,12 @@ impl Provider for Local {
 
     async fn describe(&self, id: &str) -> Result<Option<Instance>> {
         let id = id.to_owned();
-        let look = move |client: &Self| {
-            client
-                .boxes
-                .read(&id)?
-                .map_or(Ok(None), |found| client.look(found))
+        let look = move |client: &Self| match client.boxes.read(&id)? {
+            Some(found) => client.look(found),
+            None => {
+                transitions::end_vanished(&id, client.config.stop_grace)?;
+                Ok(None)
+            }
         };
         self.blocking(Operation::Describe, look).await
     }

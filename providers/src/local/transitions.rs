@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use super::api::{BoxFile, BoxState};
-use super::boxes::{Boxes, Found, Lock};
+use super::boxes::{Boxes, Found, Lock, is_id};
 use super::processes;
 
 /// Why a box did not change its state.
@@ -56,15 +56,23 @@ pub(super) fn start(
 /// Ends all processes and removes the folder. Destroying the destroyed is success.
 pub(super) fn destroy(boxes: &Boxes, id: &str, grace: Duration) -> Result<(), Obstacle> {
     let Some(lock) = boxes.lock(id)? else {
-        return Ok(());
+        return end_vanished(id, grace);
     };
     match boxes.read(id)? {
-        None => return Ok(()),
+        None => return end_vanished(id, grace),
         Some(Found::Whole(mut file)) => boxes.enter(&lock, &mut file, BoxState::Destroying)?,
         // Nothing can be written into it; what is left of it is removed all the same.
         Some(Found::Unreadable { .. }) => {}
     }
     finish_destroy(boxes, &lock, id, grace)
+}
+
+/// A box whose folder somebody deleted is gone only when nothing runs in it any more.
+pub(super) fn end_vanished(id: &str, grace: Duration) -> Result<(), Obstacle> {
+    if !is_id(id) {
+        return Ok(());
+    }
+    processes::end_all(id, grace).map_err(Obstacle::Processes)
 }
 
 /// Goes on with a stop or a destroy whose process was killed; a box that somebody is at work on is left to them.

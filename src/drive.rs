@@ -45,8 +45,12 @@ pub(crate) async fn drive(shell: &Shell, run: &str, goal: Goal) -> Result<End> {
         steps: Steps::new(shell.ui),
         follower: Follower::new(shell.ui),
     };
+    let mut pauses = Pauses::default();
     loop {
-        let lock = lock(shell, run).await?;
+        let lock = tokio::select! {
+            lock = lock(shell, run) => lock?,
+            _ = &mut interrupt => return Ok(view.interrupted()),
+        };
         let seen = tokio::select! {
             seen = pass(shell, &lock, &mut view) => seen?,
             _ = &mut interrupt => return Ok(view.interrupted()),
@@ -56,18 +60,17 @@ pub(crate) async fn drive(shell: &Shell, run: &str, goal: Goal) -> Result<End> {
             view.follower.finish();
             return Ok(End::Reached(Box::new(seen)));
         }
-        // A failed step is tried again when its plan says so; a loop without a pause would only burn.
-        if !seen.succeeded() {
-            tokio::time::sleep(SHORTEST_PAUSE).await;
-        }
         for attention in view.news(&seen.plan) {
             view.follower.say(&format!("  ! {attention}"));
         }
-        if seen.done.is_empty() {
-            tokio::select! {
-                () = rest(shell, &seen, &mut view) => {}
-                _ = &mut interrupt => return Ok(view.interrupted()),
-            }
+        let pause = match pauses.after(&seen.done, seen.succeeded()) {
+            None => continue,
+            Some(pause) if seen.done.is_empty() => pause.max(until_due(&seen.plan, Utc::now())),
+            Some(pause) => pause,
+        };
+        tokio::select! {
+            () = rest(shell, &seen, pause, &mut view) => {}
+            _ = &mut interrupt => return Ok(view.interrupted()),
         }
     }
 }
@@ -138,8 +141,7 @@ fn is_at_rest(seen: &Pass) -> bool {
 }
 
 /// Waits until a look is due, and shows the training's progress meanwhile.
-async fn rest(shell: &Shell, seen: &Pass, view: &mut View) {
-    let pause = pause(&seen.plan, Utc::now());
+async fn rest(shell: &Shell, seen: &Pass, pause: Duration, view: &mut View) {
     let end = tokio::time::Instant::now() + pause;
     let training = seen.run.phase == Phase::Launched && !over(&seen.run);
     while tokio::time::Instant::now() < end {
@@ -160,7 +162,30 @@ async fn rest(shell: &Shell, seen: &Pass, view: &mut View) {
     }
 }
 
-fn pause(plan: &Plan, now: DateTime<Utc>) -> Duration {
+/// Between two passes that did something. What is done again and again, or fails, is paced: a loop without
+/// a pause would only burn a processor and fill the ledger.
+#[derive(Default)]
+struct Pauses {
+    before: Vec<Action>,
+    next: Duration,
+}
+
+impl Pauses {
+    /// `None`: go on at once.
+    fn after(&mut self, done: &[(Action, ActionResult)], succeeded: bool) -> Option<Duration> {
+        let now: Vec<Action> = done.iter().map(|(action, _)| action.clone()).collect();
+        let repeats = !now.is_empty() && now == self.before;
+        self.before = now;
+        if !repeats {
+            self.next = SHORTEST_PAUSE;
+            return (!succeeded || done.is_empty()).then_some(SHORTEST_PAUSE);
+        }
+        self.next = (self.next * 2).min(LONGEST_PAUSE);
+        Some(self.next)
+    }
+}
+
+fn until_due(plan: &Plan, now: DateTime<Utc>) -> Duration {
     let next = plan.waits.iter().filter_map(|wait| wait.until).min();
     let until = next.map_or(LONGEST_PAUSE, |until| {
         (until - now).to_std().unwrap_or(Duration::ZERO)
@@ -220,12 +245,37 @@ mod tests {
     }
 
     #[test]
+    fn what_repeats_itself_is_paced_and_what_goes_on_is_not() {
+        let action = |why: &str| Action::EndTraining {
+            target: gpurun_lifecycle::Target {
+                provider: "local".to_owned(),
+                label: "gpurun-3f".to_owned(),
+                instance: Some("box".to_owned()),
+            },
+            why: why.to_owned(),
+            outcome: gpurun_lifecycle::Outcome::Abandoned,
+        };
+        let done = |why: &str| vec![(action(why), ActionResult::done())];
+        let mut pauses = Pauses::default();
+        assert_eq!(pauses.after(&done("one"), true), None);
+        assert_eq!(pauses.after(&done("two"), true), None);
+        let repeated: Vec<Duration> = (0..10)
+            .filter_map(|_| pauses.after(&done("two"), true))
+            .collect();
+        assert_eq!(repeated.len(), 10);
+        assert!(repeated.is_sorted() && repeated.last() == Some(&LONGEST_PAUSE));
+        assert_eq!(pauses.after(&done("one"), true), None);
+        assert_eq!(pauses.after(&done("two"), false), Some(SHORTEST_PAUSE));
+        assert_eq!(pauses.after(&[], true), Some(SHORTEST_PAUSE));
+    }
+
+    #[test]
     fn a_pause_ends_when_something_is_due_and_never_lasts_long() {
         let now = DateTime::UNIX_EPOCH;
         let at = |seconds| plan(Some(now + TimeDelta::seconds(seconds)));
-        assert_eq!(pause(&at(3), now), Duration::from_secs(3));
-        assert_eq!(pause(&at(-3), now), Duration::from_millis(100));
-        assert_eq!(pause(&at(3600), now), LONGEST_PAUSE);
-        assert_eq!(pause(&plan(None), now), LONGEST_PAUSE);
+        assert_eq!(until_due(&at(3), now), Duration::from_secs(3));
+        assert_eq!(until_due(&at(-3), now), Duration::from_millis(100));
+        assert_eq!(until_due(&at(3600), now), LONGEST_PAUSE);
+        assert_eq!(until_due(&plan(None), now), LONGEST_PAUSE);
     }
 }

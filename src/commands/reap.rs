@@ -85,7 +85,7 @@ async fn reap(shell: &Shell) -> Result<Document> {
     needs_a_person |= !orphans.boxes.is_empty() || !orphans.unread.is_empty();
     if !shell.ui.json {
         orphans::show(shell, &orphans);
-        if runs.is_empty() && orphans.boxes.is_empty() {
+        if runs.is_empty() && listing.unreadable.is_empty() && orphans.boxes.is_empty() {
             shell.ui.data("nothing to do: no open run, no orphan");
         }
     }
@@ -166,9 +166,13 @@ async fn until_it_waits(
 ) -> Result<(Pass, Vec<(Action, ActionResult)>)> {
     const PASSES: usize = 8;
     let mut all = Vec::new();
+    let mut actions = Vec::new();
     for number in 1.. {
         let mut seen = pass(shell, lock, &mut Silent).await?;
-        let goes_on = !seen.done.is_empty() && seen.succeeded() && number < PASSES;
+        // What a plan asks for at every look is done once.
+        let repeats = seen.plan.actions == actions;
+        let goes_on = !seen.done.is_empty() && seen.succeeded() && !repeats && number < PASSES;
+        actions.clone_from(&seen.plan.actions);
         all.append(&mut seen.done);
         if !goes_on {
             return Ok((seen, all));

@@ -5,8 +5,11 @@ use super::setup::way_in;
 use crate::observe;
 use crate::remote::{Command, Output, RemoteError};
 use crate::shell::Shell;
-use gpurun_lifecycle::{ActionResult, CheckpointSpec, LaunchSpec, RunRecord, Target};
+use gpurun_lifecycle::{
+    ActionResult, AgentState, CheckpointSpec, Intent, LaunchSpec, RunRecord, Target,
+};
 use gpurun_protocol::agent_spec::{AgentSpec, PushSpec, SCHEMA_VERSION};
+use gpurun_protocol::exit_report::NotPushed;
 use gpurun_providers::Access;
 use std::time::Duration;
 
@@ -82,7 +85,23 @@ fn orders(
 }
 
 pub(super) async fn push(shell: &Shell, run: &RunRecord, target: &Target) -> ActionResult {
+    if is_without_agent(run) {
+        // A training is adopted by a new agent. Where that fails, this push is done without one.
+        let adopted = tell(shell, run, target, &["start"]).await;
+        tracing::debug!(?adopted, run = run.id, "the agent was started again");
+    }
     tell(shell, run, target, &["push"]).await
+}
+
+/// The training was seen alive and its agent was not; and nobody has ordered its end.
+fn is_without_agent(run: &RunRecord) -> bool {
+    let seen = run.last_training.as_ref().map(|last| &last.value);
+    let orphaned = seen.is_some_and(|view| {
+        view.state.is_alive()
+            && view.agent != AgentState::Alive
+            && view.attempt == Some(run.launches)
+    });
+    orphaned && run.intent == Intent::Run && run.end_ordered.is_none()
 }
 
 pub(super) async fn end(
@@ -132,7 +151,25 @@ async fn answered(
                 checkpoints: checkpoints.map(Box::new),
             }
         }
-        Ok(output) => failed(true, format!("`gpurun agent {verb}`: {}", output.why())),
+        Ok(output) => {
+            let why = not_pushed(&output).unwrap_or_else(|| output.why());
+            failed(true, format!("`gpurun agent {verb}`: {why}"))
+        }
         Err(error) => failed(true, error),
     }
+}
+
+/// What a push says that couldn't push everything.
+fn not_pushed(output: &Output) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Reply {
+        not_pushed: Vec<NotPushed>,
+    }
+    let reply: Reply = serde_json::from_slice(&output.stdout).ok()?;
+    let each: Vec<String> = reply
+        .not_pushed
+        .iter()
+        .map(|left| format!("{}: {}", left.file, left.why))
+        .collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }

@@ -69,13 +69,13 @@ fn goes_on(case: &Case<'_>, id: &str, view: &TrainingView) -> Plan {
     if view.agent == AgentState::Alive {
         return draft.plan();
     }
-    // Nobody on the box pushes, so every look does.
+    // Nobody on the box pushes: this look does, and gives the training a new agent.
     draft
         .action(Action::PushNow { target: case.target(id) })
         .attention(
             AttentionKind::AgentSilent,
-            "the training lives, its agent doesn't: checkpoints leave the box only when somebody looks",
-            "`gpurun reap` often, or `gpurun stop` and `gpurun start`",
+            "the training lives, its agent is silent: checkpoints leave the box only when somebody looks",
+            "`gpurun reap` pushes and starts it again",
         )
         .plan()
 }

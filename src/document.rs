@@ -1,7 +1,15 @@
 //! A TOML text that a person wrote, and errors that point into it: what, where, why and one thing to do.
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
-use std::{fmt::Display, ops::Range, path::PathBuf, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt::Display,
+    fs::File,
+    io::{self, Read},
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Something written in a file or given as a flag that can't be used as it is. Nothing has been done.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +32,7 @@ impl DocumentError {
     /// An error that no line of a file is to blame for.
     pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
-            message: message.into(),
+            message: harmless(&message.into()).into_owned(),
             help: Some(help.into()),
             place: None,
         }
@@ -41,7 +49,8 @@ impl DocumentError {
         let (line, column) = text.position(span.start);
         let name = text.path.display().to_string();
         Self {
-            message: format!("{name}:{line}:{column}: {}", message.as_ref()),
+            message: harmless(&format!("{name}:{line}:{column}: {}", message.as_ref()))
+                .into_owned(),
             help,
             place: Some(Box::new(Place {
                 text: NamedSource::new(name, text.content.clone()).with_language("TOML"),
@@ -68,6 +77,42 @@ impl Diagnostic for DocumentError {
         let place = self.place.as_ref()?;
         let label = LabeledSpan::new_with_span(Some(place.label.clone()), place.span);
         Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// No job and no configuration is longer; a device or a video given by mistake is.
+const LONGEST: u64 = 1 << 20;
+
+/// Reads a file that a person wrote: UTF-8, at most a megabyte. A pipe is as good as a file.
+///
+/// # Errors
+/// `FileTooLarge`, `InvalidData` for what is no text, and whatever reading it says.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?
+        .take(LONGEST + 1)
+        .read_to_string(&mut text);
+    if text.len() as u64 > LONGEST || (read.is_err() && is_longer(path)) {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "it is longer than a megabyte",
+        ));
+    }
+    read.map(|_length| text)
+}
+
+/// A cut may fall within a character, which makes no text of a long one.
+fn is_longer(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.len() > LONGEST)
+}
+
+/// Names of files are shown, and may hold what a terminal takes for orders.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let commands = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(commands) {
+        Cow::Owned(text.replace(commands, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -2,7 +2,7 @@
 //! code and a remedy.
 
 use crate::cron::CronError;
-use crate::document::DocumentError;
+use crate::document::{DocumentError, harmless};
 use crate::exit_code::ExitCode;
 use crate::remote::RemoteError;
 use crate::stage::StageError;
@@ -79,6 +79,7 @@ impl Failure {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
+        let message = harmless(&message.into()).into_owned();
         let diagnostic = miette::MietteDiagnostic::new(message).with_help(help);
         Self {
             exit_code,

@@ -26,8 +26,10 @@ pub(crate) struct Orphan {
     pub(crate) created_at: Option<DateTime<Utc>>,
     #[serde(serialize_with = "format::rate_or_null")]
     pub(crate) burn_per_hour: Option<HourlyRate>,
-    /// The closed run it belongs to; `None`: another ledger's, or lost.
+    /// The closed or unreadable run it belongs to; `None`: another ledger's, or lost.
     pub(crate) run: Option<String>,
+    /// The same in words.
+    pub(crate) whose: String,
 }
 
 /// Looks at every provider's list.
@@ -38,7 +40,12 @@ pub(crate) async fn find(shell: &Shell) -> Result<Orphans> {
         .iter()
         .filter(|run| run.phase != Phase::Ended)
         .map(|run| run.label.clone())
-        .chain(listing.unreadable.iter().map(|run| run.label.clone()))
+        .collect();
+    // Nobody but a person can end the box of a run that can't be read.
+    let unreadable: BTreeSet<&str> = listing
+        .unreadable
+        .iter()
+        .map(|run| run.label.as_str())
         .collect();
     let ours: BTreeSet<String> = shell.ledger.labels()?.into_iter().collect();
     let mut orphans = Orphans::default();
@@ -57,12 +64,21 @@ pub(crate) async fn find(shell: &Shell) -> Result<Orphans> {
             if open.contains(&label) {
                 continue;
             }
+            let run = ours
+                .contains(&label)
+                .then(|| label.trim_start_matches("gpurun-").to_owned());
+            let whose = match &run {
+                Some(run) if unreadable.contains(label.as_str()) => {
+                    format!("run {run} can't be read")
+                }
+                Some(run) => format!("run {run} is closed"),
+                None => "no run of this ledger".to_owned(),
+            };
             orphans.boxes.push(Orphan {
                 provider: provider.name().to_owned(),
                 id: one.id,
-                run: ours
-                    .contains(&label)
-                    .then(|| label.trim_start_matches("gpurun-").to_owned()),
+                run,
+                whose,
                 label,
                 state: one.state.to_string(),
                 created_at: one.created_at,
@@ -79,13 +95,9 @@ pub(crate) fn show(shell: &Shell, orphans: &Orphans) {
         let burn = orphan
             .burn_per_hour
             .map_or_else(|| "an unknown rate".to_owned(), |rate| rate.to_string());
-        let whose = match &orphan.run {
-            Some(run) => format!("run {run} is closed"),
-            None => "no run of this ledger".to_owned(),
-        };
         shell.ui.data(&format!(
-            "! ORPHAN {} {} ({}), {} at {burn}: {whose}; `gpurun orphans --destroy {}` ends it",
-            orphan.provider, orphan.id, orphan.label, orphan.state, orphan.id
+            "! ORPHAN {} {} ({}), {} at {burn}: {}; `gpurun orphans --destroy {}` ends it",
+            orphan.provider, orphan.id, orphan.label, orphan.state, orphan.whose, orphan.id
         ));
     }
     for unread in &orphans.unread {

@@ -2,7 +2,7 @@ use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::observe::{Look, observe};
 use crate::shell::{Shell, block_on};
-use crate::store::{Listing, Unreadable, Which};
+use crate::store::{Listing, StoreError, Unreadable, Which};
 use crate::summary::RunSummary;
 use crate::ui::{Column, Ui, table};
 use chrono::Utc;
@@ -37,7 +37,14 @@ const NEWEST_CLOSED: u32 = 10;
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         let Some(shell) = Shell::open_existing(ui)? else {
-            return Ok(show(None, ui, Document::default()));
+            return match self.run {
+                Some(asked) => Err(StoreError::UnknownRun {
+                    asked,
+                    nearest: None,
+                }
+                .into()),
+                None => Ok(show(None, ui, Document::default())),
+            };
         };
         let Listing { runs, unreadable } = match &self.run {
             Some(asked) => Listing {
@@ -115,6 +122,9 @@ fn show(shell: Option<&Shell>, ui: &Ui, document: Document) -> ExitCode {
         return ExitCode::Success;
     }
     let runs = document.runs;
+    if runs.is_empty() && !document.unreadable.is_empty() {
+        return ExitCode::Success;
+    }
     if runs.is_empty() {
         ui.talk("No runs yet. `gpurun launch --help` shows how to start one; `gpurun launch -n` what it would cost.");
         return ExitCode::Success;

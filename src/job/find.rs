@@ -6,7 +6,7 @@ use super::{
     layer::Layer,
     spec::{Defaults, JobSpec},
 };
-use crate::document::{Document, DocumentError};
+use crate::document::{Document, DocumentError, read_text};
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -37,13 +37,14 @@ pub(crate) fn load(
 }
 
 fn read(path: &Path, current: &Path) -> Result<Layer, DocumentError> {
-    let content = std::fs::read_to_string(current.join(path)).map_err(|error| {
+    let content = read_text(&current.join(path)).map_err(|error| {
         let help = match error.kind() {
             ErrorKind::NotFound => {
                 "name a TOML file; `gpurun launch --help` lists the flags that need none"
             }
             ErrorKind::IsADirectory => "that is a directory: a data set goes with --data",
             ErrorKind::InvalidData => "a job file is UTF-8 text",
+            ErrorKind::FileTooLarge => "name the TOML file that says what to train",
             _ => "check its permissions",
         };
         DocumentError::new(format!("{}: can't be read: {error}", path.display()), help)

@@ -19,6 +19,9 @@ pub(crate) enum Value {
     Pairs(Vec<(String, String)>),
 }
 
+/// No engine counts epochs, images or steps further; a slip of the finger does.
+const MOST: i64 = 1_000_000;
+
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -119,6 +122,11 @@ impl Layer {
             return Ok(None);
         };
         match text.replace('_', "").parse::<i64>() {
+            Ok(number) if number > MOST => Err(self.error(
+                key,
+                format!("{number} is too large"),
+                format!("a whole number up to {MOST}"),
+            )),
             Ok(number) if number >= minimum => Ok(Some(number)),
             Ok(number) => Err(self.error(
                 key,
@@ -169,12 +177,20 @@ impl Layer {
 
     /// A path: relative to the job file's directory when written there, else to `current`.
     /// A leading `~/` is the user's home.
-    pub(crate) fn path(&self, key: Key, current: &Path) -> Option<PathBuf> {
-        let text = self.text(key)?;
+    ///
+    /// # Errors
+    /// When it is empty, which would mean the directory one happens to be in.
+    pub(crate) fn path(&self, key: Key, current: &Path) -> Result<Option<PathBuf>, DocumentError> {
+        let Some(text) = self.text(key) else {
+            return Ok(None);
+        };
+        if text.trim().is_empty() {
+            return Err(self.error(key, "the path is empty", "`.` is the directory you are in"));
+        }
         if let Some(rest) = text.strip_prefix("~/")
             && let Some(home) = std::env::home_dir()
         {
-            return Some(home.join(rest));
+            return Ok(Some(home.join(rest)));
         }
         let written_in_file = matches!(self.values.get(&key), Some((_, Origin::File(_))));
         let base = match self.file().and_then(Path::parent) {
@@ -184,7 +200,7 @@ impl Layer {
         let path = base.join(text);
         // Shown to people, and written into the ledger: without the detours.
         let detours = path.components().any(|part| part == Component::ParentDir);
-        Some(if detours { real_path(&path) } else { path })
+        Ok(Some(if detours { real_path(&path) } else { path }))
     }
 
     fn quantity<T>(

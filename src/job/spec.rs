@@ -147,7 +147,7 @@ fn data(layer: &Layer, current: &Path) -> Result<Option<PathBuf>, DocumentError>
         let help = "download it first and name the directory or the .tar";
         return Err(layer.error(Key::Source, not_here(scheme), help));
     }
-    Ok(layer.path(Key::Source, current))
+    layer.path(Key::Source, current)
 }
 
 fn remote_scheme(text: &str) -> Option<&str> {
@@ -214,7 +214,7 @@ fn checkpoints(layer: &Layer, current: &Path) -> Result<CheckpointSpec, Document
         let help = "name a directory of this machine";
         return Err(layer.error(Key::To, not_here(scheme), help));
     }
-    let to = layer.path(Key::To, current).unwrap_or_else(|| {
+    let to = layer.path(Key::To, current)?.unwrap_or_else(|| {
         let beside = layer.file().and_then(Path::parent).unwrap_or(Path::new(""));
         current.join(beside).join("runs")
     });

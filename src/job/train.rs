@@ -183,18 +183,24 @@ fn batch(layer: &Layer, devices: usize) -> Result<Option<i64>, DocumentError> {
     Ok(Some(batch))
 }
 
+/// Beyond it one image fills any GPU's memory.
+const LARGEST_SIDE: u32 = 8192;
+
 /// `640` or `480x640`, each side at least 32 pixels.
 fn image_size(layer: &Layer) -> Result<Option<String>, DocumentError> {
     let Some(text) = layer.text(Key::ImageSize) else {
         return Ok(None);
     };
     let sides: Vec<Option<u32>> = text.split('x').map(|side| side.parse().ok()).collect();
-    let good = sides.len() <= 2 && sides.iter().all(|side| side.is_some_and(|side| side >= 32));
+    let good = sides.len() <= 2
+        && sides
+            .iter()
+            .all(|side| side.is_some_and(|side| (32..=LARGEST_SIDE).contains(&side)));
     if !good {
         return Err(layer.error(
             Key::ImageSize,
             format!("'{text}' is not an image size"),
-            "a number of pixels from 32 up, such as 640, or HEIGHTxWIDTH such as 480x640",
+            format!("a number of pixels from 32 to {LARGEST_SIDE}, such as 640, or HEIGHTxWIDTH such as 480x640"),
         ));
     }
     Ok(Some(text.to_owned()))

@@ -4,7 +4,7 @@ use super::{
     credentials::CLOUDS,
     table::{SETTINGS, Setting},
 };
-use crate::document::{Document, DocumentError, nearest};
+use crate::document::{Document, DocumentError, nearest, read_text};
 use secrecy::SecretString;
 use std::{
     collections::BTreeMap, io::ErrorKind, ops::Range, os::unix::fs::PermissionsExt, path::Path,
@@ -27,7 +27,7 @@ pub(super) struct Config {
 /// Broken TOML, an unknown key, a value that is neither string nor number, or keys of clouds in a
 /// file that others may read.
 pub(super) fn read(path: &Path) -> Result<Config, DocumentError> {
-    let content = match std::fs::read_to_string(path) {
+    let content = match read_text(path) {
         Ok(content) => content,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Config::default()),
         Err(error) => {

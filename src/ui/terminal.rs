@@ -1,6 +1,6 @@
 //! Where every byte for a person or a program leaves the process.
 
-use crate::{error::Failure, exit_code::ExitCode};
+use crate::{document::harmless, error::Failure, exit_code::ExitCode};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 
@@ -37,6 +37,7 @@ impl Ui {
 
     /// Data for stdout. A reader that went away (`| head`) is not an error.
     pub(crate) fn data(&self, text: &str) {
+        let text = &harmless(text);
         let mut stdout = std::io::stdout().lock();
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         let _closed_pipe = write!(stdout, "{text}{newline}").and_then(|()| stdout.flush());
@@ -64,7 +65,7 @@ impl Ui {
     /// Talk for stderr; silent under `--quiet`.
     pub(crate) fn talk(&self, text: &str) {
         if !self.quiet {
-            let _closed_pipe = writeln!(std::io::stderr().lock(), "{text}");
+            let _closed_pipe = writeln!(std::io::stderr().lock(), "{}", harmless(text));
         }
     }
 

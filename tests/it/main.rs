@@ -5,6 +5,7 @@ mod architecture;
 mod cost;
 mod cron;
 mod docs;
+mod hostile;
 mod json_docs;
 mod main_job;
 mod real_training;

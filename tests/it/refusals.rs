@@ -155,3 +155,86 @@ fn an_unknown_run_suggests_a_known_one() {
     assert!(said.contains("cells"), "{said}");
     world.ok(&["destroy", "cells", "--force", "--yes"]);
 }
+
+#[test]
+fn a_slip_of_the_finger_in_a_number() {
+    for (flag, value) in [
+        ("--epochs", "99999999999"),
+        ("--batch", "99999999999"),
+        ("--imgsz", "100000000"),
+        ("--save-period", "-2"),
+    ] {
+        let wrong = [
+            "launch", "--gpu", "cpu", "--data", ".", "--model", "yolo9-t", flag, value,
+        ];
+        refused(2, &wrong, &[flag, value]);
+    }
+}
+
+#[test]
+fn an_empty_path() {
+    for flag in ["--data", "--to"] {
+        refused(
+            2,
+            &["launch", "--gpu", "cpu", "--command", "true", flag, ""],
+            &[flag, "empty"],
+        );
+    }
+}
+
+#[test]
+fn a_device_or_a_film_instead_of_a_job() {
+    refused(2, &["launch", "/dev/zero"], &["/dev/zero", "megabyte"]);
+    let world = World::new();
+    std::fs::write(world.path("film.mp4"), vec![0xff; 10_000_000]).expect("writable");
+    let said = world.fails(2, &["launch", "film.mp4"]);
+    assert!(said.contains("megabyte"), "{said}");
+}
+
+#[test]
+fn a_pipe_in_a_data_set_is_named_and_not_waited_for() {
+    let world = World::new();
+    let launch = [
+        "launch", "--gpu", "cpu", "--data", "data", "--model", "yolo9-t", "--epochs", "1",
+    ];
+    for pipe in [
+        "data/images/train/a.png",
+        "data/labels/train/a.txt",
+        "data/data.yaml",
+    ] {
+        let _absent = std::fs::remove_dir_all(world.path("data"));
+        for split in ["train", "val"] {
+            for kind in ["images", "labels"] {
+                std::fs::create_dir_all(world.path("data").join(kind).join(split))
+                    .expect("writable");
+            }
+            std::fs::write(
+                world.path(&format!("data/labels/{split}/a.txt")),
+                "0 0.5 0.5 0.2 0.2\n",
+            )
+            .expect("writable");
+            std::fs::write(world.path(&format!("data/images/{split}/a.png")), PIXEL)
+                .expect("writable");
+        }
+        std::fs::write(
+            world.path("data/data.yaml"),
+            "train: images/train\nval: images/val\nnames: [cell]\n",
+        )
+        .expect("writable");
+        std::fs::remove_file(world.path(pipe)).expect("written above");
+        nix::unistd::mkfifo(&world.path(pipe), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let said = world.fails(3, &launch);
+        assert!(
+            said.contains("regular file") || said.contains("neither a file nor a folder"),
+            "{pipe}: {said}"
+        );
+    }
+    assert!(world.boxes().is_empty());
+}
+
+#[test]
+fn a_name_of_a_file_gives_the_terminal_no_orders() {
+    let world = World::new();
+    let said = world.fails(2, &["launch", "--gpu", "cpu", "--data", "\u{1b}[2Jgone"]);
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+}

@@ -91,24 +91,30 @@ impl RunSummary {
         let best = training
             .and_then(|training| training.best.as_ref())
             .map_or_else(dash, |best| format!("{:.3}", best.value));
-        let eta = training
-            .and_then(|training| training.eta_seconds)
-            .filter(|_| self.outcome.is_none())
-            .map_or_else(dash, |eta| {
-                format::span(TimeDelta::seconds(i64::try_from(eta).unwrap_or(0)))
-            });
         vec![
             short_id.to_owned(),
-            self.name.clone(),
-            self.state.clone(),
+            format::clip(&self.name, 16),
+            format::clip(&self.state, 20),
             format!("{} {}", self.provider, self.gpu),
             epoch,
             best,
-            eta,
             self.burn_per_hour.figure(),
             self.so_far.figure(),
-            self.next.clone(),
         ]
+    }
+
+    /// "ETA 7 h 12 min · destroy in 4 h 50 min (break-even)"; `None` for a run that is over.
+    pub(crate) fn what_is_next(&self) -> Option<String> {
+        let eta = self
+            .training
+            .as_ref()
+            .and_then(|training| training.eta_seconds)
+            .filter(|_| self.outcome.is_none())
+            .and_then(|eta| i64::try_from(eta).ok())
+            .map(|eta| format!("ETA {}", format::span(TimeDelta::seconds(eta))));
+        let next = Some(self.next.clone()).filter(|next| !next.is_empty());
+        let words: Vec<String> = eta.into_iter().chain(next).collect();
+        (!words.is_empty()).then(|| words.join(" · "))
     }
 }
 
@@ -127,6 +133,7 @@ fn state(run: &RunRecord, seen: Option<&Observation>) -> String {
     };
     match instance_word(run, seen) {
         "running" | "absent" => training,
+        "stopped" if training.starts_with("stopped") => training,
         word => format!("{training}, {word}"),
     }
 }

@@ -8,7 +8,8 @@ use crate::shell::{Shell, block_on};
 use crate::sink::{self, Directory};
 use crate::store::{Event, EventKind};
 use crate::summary::RunSummary;
-use crate::ui::{Ui, format};
+use crate::ui::Ui;
+use crate::ui::format::{self, labelled};
 use chrono::Utc;
 use gpurun_lifecycle::{Outcome, RunRecord};
 use serde::Serialize;
@@ -73,12 +74,15 @@ pub(super) fn report(shell: &Shell, pass: &Pass, goal: Goal) -> ExitCode {
         return code;
     }
     let ui = &shell.ui;
-    ui.data(&format!(" {:<10} {} ({})", "run", run.name, summary.state));
+    ui.data(&labelled(
+        "run",
+        &format!("{} ({})", run.name, summary.state),
+    ));
     if let Some(training) = &summary.training {
         if let Some(error) = &training.error {
-            ui.data(&format!(
-                " {:<10} {}: {}",
-                "error", error.kind, error.message
+            ui.data(&labelled(
+                "error",
+                &format!("{}: {}", error.kind, error.message),
             ));
         }
         if let Some(best) = &training.best {
@@ -89,25 +93,25 @@ pub(super) fn report(shell: &Shell, pass: &Pass, goal: Goal) -> ExitCode {
                     format!(" after epoch {epoch} of {total}")
                 });
             let name = best.name.trim_start_matches("metrics/");
-            ui.data(&format!(
-                " {:<10} {name} {:.3}{epochs}",
-                "metrics", best.value
+            ui.data(&labelled(
+                "metrics",
+                &format!("{name} {:.3}{epochs}", best.value),
             ));
         }
     }
     if let Some((location, bytes)) = weights(run, &summary) {
         let size = format::bytes(bytes);
-        ui.data(&format!(
-            " {:<10} {location} ({size}, verified by hash)",
-            "weights"
+        ui.data(&labelled(
+            "weights",
+            &format!("{location} ({size}, verified by hash)"),
         ));
     }
     for line in bill(run, now) {
         ui.data(&line);
     }
-    ui.data(&format!(" {:<10} {}", "verdict", pass.plan.verdict.reason));
+    ui.data(&labelled("verdict", &pass.plan.verdict.reason));
     for attention in &summary.attention {
-        ui.data(&format!(" {:<10} {attention}", "needs you"));
+        ui.data(&labelled("needs you", attention));
     }
     code
 }

@@ -4,6 +4,7 @@ use crate::observe::{Look, observe};
 use crate::shell::{Shell, block_on};
 use crate::store::{Listing, StoreError, Unreadable, Which};
 use crate::summary::RunSummary;
+use crate::ui::format::{self, labelled};
 use crate::ui::{Column, Ui, table};
 use chrono::Utc;
 use gpurun_lifecycle::{Phase, Plan, RunRecord, absorb, decide};
@@ -147,16 +148,17 @@ fn show(shell: Option<&Shell>, ui: &Ui, document: Document) -> ExitCode {
             Column::Text("where"),
             Column::Number("epoch"),
             Column::Number("best"),
-            Column::Number("eta"),
             Column::Number("$/h"),
             Column::Number("so far"),
-            Column::Text("next"),
         ],
         rows,
     ));
     for run in &runs {
+        if let Some(next) = run.what_is_next() {
+            ui.data(&labelled(&format::clip(&run.name, 10), &next));
+        }
         for attention in &run.attention {
-            ui.data(&format!(" ! {}: {attention}", run.name));
+            ui.data(&labelled(" !", attention));
         }
     }
     if let [only] = runs.as_slice() {
@@ -171,17 +173,21 @@ fn detail(ui: &Ui, run: &RunSummary) {
         .as_ref()
         .and_then(|training| training.error.as_ref())
     {
-        ui.data(&format!(" error      {}: {}", error.kind, error.message));
+        ui.data(&labelled(
+            "error",
+            &format!("{}: {}", error.kind, error.message),
+        ));
     }
     if let Some(verified) = &run.verified {
-        ui.data(&format!(
-            " verified   {} ({}), sha256 {}…",
+        let text = format!(
+            "{} ({}), sha256 {}…",
             verified.location,
             verified.milestone,
             verified.sha256.get(..12).unwrap_or(&verified.sha256)
-        ));
+        );
+        ui.data(&labelled("verified", &text));
     }
     if let Some(reason) = &run.reason {
-        ui.data(&format!(" verdict    {reason}"));
+        ui.data(&labelled("verdict", reason));
     }
 }

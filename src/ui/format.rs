@@ -60,6 +60,27 @@ pub(crate) fn paragraph(text: &str, indent: &str) -> String {
     textwrap::fill(text, options)
 }
 
+/// " verdict    …": a label, and text wrapped to 80 columns beside it. Paths and numbers stay whole.
+pub(crate) fn labelled(label: &str, text: &str) -> String {
+    let first = format!(" {label:<10} ");
+    let options = textwrap::Options::new(80)
+        .initial_indent(&first)
+        .subsequent_indent("            ")
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::fill(text, options)
+}
+
+/// At most `most` characters; the end of a longer text gives way to an ellipsis.
+pub(crate) fn clip(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
 /// A decimal as a JSON number, to six places: exact as text, so nothing is lost that a bill would show.
 pub(crate) fn json_number(value: Decimal) -> serde_json::Value {
     let rounded = value.round_dp_with_strategy(6, RoundingStrategy::MidpointAwayFromZero);
@@ -108,6 +129,25 @@ mod tests {
         assert_eq!(relative(now, now), "now");
         assert_eq!(relative(now - TimeDelta::minutes(12), now), "12 min ago");
         assert_eq!(relative(now + TimeDelta::hours(2), now), "in 2 h");
+    }
+
+    #[test]
+    fn labelled_text_wraps_beside_its_label_and_keeps_paths_whole() {
+        let path =
+            "/a-rather-long-folder/with-hyphens/and-more-hyphens/that-goes-on/for-a-while/best.pt";
+        let text = labelled("weights", &format!("{path} (35.0 MB, verified by hash)"));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(
+            lines[0].contains(path) && lines[1].starts_with("            (35.0 MB"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn clipped_text_says_so() {
+        assert_eq!(clip("short", 5), "short");
+        assert_eq!(clip("longer", 5), "long…");
     }
 
     #[test]

@@ -12,7 +12,7 @@ struct Tool {
     probe: &'static [&'static str],
 }
 
-const TOOLS: [Tool; 5] = [
+const TOOLS: [Tool; 6] = [
     Tool {
         package: "build-essential",
         program: "c++",
@@ -21,6 +21,11 @@ const TOOLS: [Tool; 5] = [
     Tool {
         package: "git",
         program: "git",
+        probe: &["--version"],
+    },
+    Tool {
+        package: "curl",
+        program: "curl",
         probe: &["--version"],
     },
     Tool {

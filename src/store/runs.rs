@@ -104,6 +104,11 @@ impl Ledger {
                     Err(unreadable) => listing.unreadable.push(unreadable),
                 }
             }
+            drop(rows);
+            // A damaged index can hide every run, and "no runs" would read as "nothing bills".
+            if listing.runs.is_empty() && listing.unreadable.is_empty() {
+                refuse_damaged(connection)?;
+            }
             Ok(listing)
         })
     }
@@ -119,6 +124,16 @@ impl Ledger {
             Ok(labels.collect::<rusqlite::Result<_>>()?)
         })
     }
+}
+
+/// SQLite's own look at the whole file; it only reads.
+fn refuse_damaged(connection: &rusqlite::Connection) -> Result<(), Problem> {
+    let found: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
+    if found == "ok" {
+        return Ok(());
+    }
+    let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    Err(rusqlite::Error::SqliteFailure(corrupt, Some(found)).into())
 }
 
 pub(super) fn read_record(

@@ -110,6 +110,29 @@ fn damage_inside_is_reported_with_the_path() -> Outcome {
 }
 
 #[test]
+fn a_ledger_that_lost_its_runs_is_damaged_not_empty() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    insert(&Ledger::open(folder.path())?, "k1", "cells")?;
+    let path = folder.path().join("ledger.db");
+    let database = rusqlite::Connection::open(&path)?;
+    database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    let size: usize = database.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'runs'";
+    let page: usize = database.query_row(sql, [], |row| row.get(0))?;
+    drop(database);
+    let mut bytes = fs::read(&path)?;
+    // The table's page says that it has no cells: a torn write, the indexes still whole.
+    bytes[(page - 1) * size + 3..][..2].fill(0);
+    fs::write(&path, &bytes)?;
+    for which in [Which::Open, Which::All] {
+        let read = Ledger::open(folder.path()).and_then(|ledger| ledger.list(which));
+        let refused = read.err().ok_or("no run was found, and nobody wondered")?;
+        assert!(matches!(refused, StoreError::Damaged { .. }), "{refused:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_state_directory_that_is_a_file_is_said_so() -> Outcome {
     let folder = tempfile::tempdir()?;
     let state = folder.path().join("gpurun");

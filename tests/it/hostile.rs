@@ -117,24 +117,6 @@ fn the_box_of_a_run_that_cannot_be_read_can_be_ended() {
 }
 
 #[test]
-fn an_attached_launch_ends_with_the_box_also_after_the_shortest_training() {
-    let world = World::new();
-    world.ok(&[
-        "launch",
-        "--gpu",
-        "cpu",
-        "--name",
-        "short",
-        "--to",
-        "out",
-        "--command",
-        "true",
-    ]);
-    assert_eq!(world.status("short")["phase"], "ended");
-    assert!(world.boxes().is_empty());
-}
-
-#[test]
 fn every_failure_is_one_json_document() {
     let world = World::new();
     let mut seen = BTreeSet::new();

@@ -1,0 +1,1 @@
+//! Simulators of the GPU marketplaces, on their own wire, with real boxes.

@@ -1,0 +1,80 @@
+//! Faults that strike boxes and accounts, whoever the vendor.
+
+use rust_decimal::Decimal;
+
+use super::{Fault, Phase, Why, World};
+
+impl World {
+    /// Lets a fault happen now: to the box named, or else to all boxes. What isn't such a fault does nothing.
+    pub fn strike(&mut self, fault: &Fault, target: Option<&str>) {
+        if *fault == Fault::CreditExhausted {
+            self.credit -= self.balance().max(Decimal::ZERO);
+            self.settle();
+            return;
+        }
+        let struck: Vec<String> = self
+            .rentals
+            .iter()
+            .filter(|rental| target.is_none_or(|id| rental.id() == id))
+            .filter(|rental| rental.phase().is_alive())
+            .map(|rental| rental.id().to_owned())
+            .collect();
+        for id in struck {
+            self.strike_box(fault, &id);
+        }
+    }
+
+    fn strike_box(&mut self, fault: &Fault, id: &str) {
+        let now = self.now();
+        match fault {
+            Fault::HostDeath => {
+                let machine = self.rental_mut(id).map(|rental| {
+                    rental.ssh = None;
+                    rental.turn(Phase::Lost, now);
+                    rental.order.machine
+                });
+                let dead = self.machines.iter_mut().find(|it| Some(it.id) == machine);
+                if let Some(machine) = dead {
+                    machine.online = false;
+                }
+                self.halt(id);
+            }
+            Fault::Outbid => {
+                let bids = self
+                    .rental(id)
+                    .is_some_and(|rental| rental.order.bid.is_some());
+                if bids && let Some(rental) = self.rental_mut(id) {
+                    rental.gpus_wanted = true;
+                    self.stop(id, Why::Outbid);
+                }
+            }
+            Fault::ContractEnd => {
+                self.stop(id, Why::ContractEnd);
+            }
+            Fault::GpusTakenAfterStop => {
+                if let Some(rental) = self.rental_mut(id) {
+                    rental.gpus_wanted = true;
+                }
+            }
+            Fault::ZeroGpuResume => {
+                if let Some(rental) = self.rental_mut(id) {
+                    rental.next_start_without_gpus = true;
+                }
+            }
+            Fault::PriceChange { percent } => self.raise(id, *percent),
+            _ => {}
+        }
+    }
+
+    fn raise(&mut self, id: &str, percent: u32) {
+        let factor = Decimal::ONE + Decimal::new(i64::from(percent), 2);
+        let Some(rental) = self.rental(id) else {
+            return;
+        };
+        let mut rates = rental.rates().to_vec();
+        for rate in &mut rates {
+            rate.hourly *= factor;
+        }
+        self.reprice(id, rates);
+    }
+}

@@ -17,4 +17,8 @@ impl Boxes for NoBoxes {
     fn destroy(&mut self, _: &str) -> Result<(), SimError> {
         Ok(())
     }
+
+    fn set_keys(&mut self, _: &str, _: &[String]) -> Result<(), SimError> {
+        Ok(())
+    }
 }

@@ -66,6 +66,12 @@ pub trait Boxes: Send {
     /// What couldn't be removed.
     fn destroy(&mut self, id: &str) -> Result<(), SimError>;
 
+    /// Other keys may log in from now on. Unknown ids are none.
+    ///
+    /// # Errors
+    /// What couldn't be written.
+    fn set_keys(&mut self, id: &str, keys: &[String]) -> Result<(), SimError>;
+
     /// An address where nothing listens.
     fn refusing(&self) -> Option<SshAddress> {
         // Port 1 (tcpmux) is served nowhere.

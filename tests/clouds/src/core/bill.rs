@@ -82,17 +82,17 @@ fn cost_of(item: &str, history: &[Moment], granularity: TimeDelta, now: DateTime
             .find(|rate| rate.item == item && rate.when.covers(&moment.phase));
         match rate {
             Some(rate) => {
-                total += rate.hourly * hours(span);
+                total += for_span(rate.hourly, span);
                 run += span;
                 last_hourly = rate.hourly;
             }
             None => {
-                total += last_hourly * hours(rest(run, granularity));
+                total += for_span(last_hourly, rest(run, granularity));
                 run = TimeDelta::zero();
             }
         }
     }
-    total + last_hourly * hours(rest(run, granularity))
+    total + for_span(last_hourly, rest(run, granularity))
 }
 
 /// What is missing from `run` to the next whole `granularity`.
@@ -105,8 +105,9 @@ fn rest(run: TimeDelta, granularity: TimeDelta) -> TimeDelta {
     TimeDelta::milliseconds(step - over)
 }
 
-fn hours(span: TimeDelta) -> Decimal {
-    Decimal::from(span.num_milliseconds()) / dec!(3600000)
+/// Multiplied before it is divided: thirds of an hour stay exact.
+fn for_span(hourly: Decimal, span: TimeDelta) -> Decimal {
+    hourly * Decimal::from(span.num_milliseconds()) / dec!(3600000)
 }
 
 impl When {

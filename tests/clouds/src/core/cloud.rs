@@ -6,7 +6,9 @@ use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 
 use super::server::{Simulator, serve};
-use super::{Armed, Fault, Logged, Operation, SimConfig, SimError, State, Vendor, World};
+use super::{
+    Armed, Fault, Logged, Operation, Reply, Request, SimConfig, SimError, State, Vendor, World,
+};
 
 /// A simulated vendor that answers at an address. Dropped, it and its boxes are gone.
 pub struct Cloud {
@@ -128,6 +130,26 @@ impl Cloud {
             .iter()
             .filter(|logged| logged.operation == operation)
             .count()
+    }
+
+    /// Asks as a client would, without the network, with the account's key; `None`: the connection would be cut.
+    #[must_use]
+    pub fn ask(&self, method: &str, path: &str, body: &serde_json::Value) -> Option<Reply> {
+        self.ask_with(&self.key, method, path, body)
+    }
+
+    /// The same with another key.
+    #[must_use]
+    pub fn ask_with(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> Option<Reply> {
+        let headers = vec![("authorization".to_owned(), format!("Bearer {key}"))];
+        let request = Request::new(method, path, headers, body.to_string());
+        self.simulator.handle(&request).1
     }
 
     /// The world itself, for what the methods above don't say. Requests wait meanwhile.

@@ -26,7 +26,7 @@ pub use config::SimConfig;
 pub use error::SimError;
 pub use fault::{Armed, Arms, Fault, TooMany};
 pub use machine::Machine;
-pub use money::{number, per_hour_of_month};
+pub use money::{decimal, number, per_hour_of_month};
 pub use phase::{Phase, Why};
 pub use rental::{Order, Rental};
 pub use request::{Logged, Operation, Reply, Request};

@@ -1,6 +1,5 @@
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use rust_decimal_macros::dec;
 use serde_json::Value;
 
 /// A decimal as the JSON number that the vendors send.
@@ -10,8 +9,23 @@ pub fn number(amount: Decimal) -> Value {
     amount.to_f64().map_or(Value::Null, Value::from)
 }
 
-/// Dollars an hour of something priced by the month: the marketplaces bill 730 hours a month.
+/// Dollars an hour of something priced by the month, for a vendor whose month has so many hours.
 #[must_use]
-pub fn per_hour_of_month(monthly: Decimal) -> Decimal {
-    monthly / dec!(730)
+pub fn per_hour_of_month(monthly: Decimal, hours: u32) -> Decimal {
+    monthly / Decimal::from(hours)
+}
+
+/// What a client sent as a number or, as some do, as a string.
+#[must_use]
+pub fn decimal(value: &Value) -> Option<Decimal> {
+    match value {
+        Value::Number(number) => {
+            let text = number.to_string();
+            text.parse()
+                .ok()
+                .or_else(|| Decimal::from_scientific(&text).ok())
+        }
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
 }

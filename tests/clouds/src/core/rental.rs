@@ -54,6 +54,8 @@ pub struct Rental {
     pub hidden_until: Option<DateTime<Utc>>,
     /// Its sshd doesn't answer although it runs.
     pub ssh_refused: bool,
+    /// A delete was accepted, and it will come true only then.
+    pub doomed_at: Option<DateTime<Utc>>,
     /// What was charged once.
     pub charges: Vec<Charge>,
     /// Others take its GPUs as soon as it stops.
@@ -78,6 +80,7 @@ impl Rental {
             ssh: None,
             hidden_until: None,
             ssh_refused: false,
+            doomed_at: None,
             charges: Vec::new(),
             gpus_wanted: false,
             next_start_without_gpus: false,

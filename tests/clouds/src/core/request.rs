@@ -52,6 +52,28 @@ pub struct Request {
 }
 
 impl Request {
+    pub(crate) fn new(
+        method: &str,
+        path_and_query: &str,
+        headers: Vec<(String, String)>,
+        text: String,
+    ) -> Self {
+        let (path, query) = path_and_query
+            .split_once('?')
+            .unwrap_or((path_and_query, ""));
+        let query = form_urlencoded::parse(query.as_bytes());
+        Self {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            query: query
+                .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                .collect(),
+            headers,
+            body: serde_json::from_str(&text).unwrap_or(Value::Null),
+            text,
+        }
+    }
+
     /// The path's parts, empty ones left out: `/api/v0/asks/7/` is `["api", "v0", "asks", "7"]`.
     #[must_use]
     pub fn segments(&self) -> Vec<&str> {
@@ -99,6 +121,12 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// The body as JSON, `Null` if it isn't.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or(Value::Null)
+    }
+
     /// A JSON reply.
     #[must_use]
     pub fn json(status: u16, body: &Value) -> Self {

@@ -48,7 +48,7 @@ impl Simulator {
     }
 
     /// One request: what to wait first, and the reply, `None` if the connection shall be cut.
-    fn handle(&self, request: &Request) -> (Duration, Option<Reply>) {
+    pub(crate) fn handle(&self, request: &Request) -> (Duration, Option<Reply>) {
         let mut vendor = self.vendor.lock().unwrap_or_else(PoisonError::into_inner);
         let mut world = self.world();
         if request.path.starts_with("/_sim/") {
@@ -247,18 +247,11 @@ async fn read(incoming: hyper::Request<Incoming>) -> Result<Request, hyper::Erro
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.as_str().to_owned(), value)
     });
-    Ok(Request {
-        method: parts.method.as_str().to_owned(),
-        path: parts.uri.path().to_owned(),
-        query: query(parts.uri.query().unwrap_or_default()),
-        headers: headers.collect(),
-        body: serde_json::from_str(&text).unwrap_or(Value::Null),
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    Ok(Request::new(
+        parts.method.as_str(),
+        path,
+        headers.collect(),
         text,
-    })
-}
-
-fn query(text: &str) -> Vec<(String, String)> {
-    form_urlencoded::parse(text.as_bytes())
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect()
+    ))
 }

@@ -240,8 +240,57 @@ impl World {
                 _ => {}
             }
         }
+        for index in 0..self.rentals.len() {
+            let rental = &self.rentals[index];
+            if let Some(at) = rental.doomed_at.filter(|at| *at <= now)
+                && rental.phase().is_alive()
+            {
+                self.remove(index, at);
+            }
+        }
         self.end_contracts(now);
         self.stop_if_broke();
+    }
+
+    /// Starts a running box anew; its disk stays.
+    pub fn reboot(&mut self, id: &str) -> bool {
+        let now = self.now();
+        let boot = TimeDelta::from_std(self.config.boot).unwrap_or(TimeDelta::MAX);
+        let Some(rental) = self.rental_mut(id) else {
+            return false;
+        };
+        if !matches!(rental.phase(), Phase::Running | Phase::Booting { .. }) {
+            return false;
+        }
+        rental.turn(
+            Phase::Booting {
+                ready_at: Some(now + boot),
+            },
+            now,
+        );
+        self.halt(id);
+        self.settle();
+        true
+    }
+
+    /// Other public keys for a box, running or not.
+    pub fn set_keys(&mut self, id: &str, keys: Vec<String>) -> bool {
+        let Some(rental) = self.rental_mut(id) else {
+            return false;
+        };
+        rental.order.keys.clone_from(&keys);
+        if let Err(error) = self.boxes.set_keys(id, &keys) {
+            self.mishaps.push(error.to_string());
+        }
+        true
+    }
+
+    /// All machines cost so much more from now on, percent; boxes rented already don't.
+    pub fn raise_prices(&mut self, percent: u32) {
+        let factor = Decimal::ONE + Decimal::new(i64::from(percent), 2);
+        for machine in &mut self.machines {
+            machine.gpu_hourly *= factor;
+        }
     }
 
     /// What the account has left, dollars.
@@ -312,8 +361,15 @@ impl World {
     }
 
     fn remove(&mut self, index: usize, at: DateTime<Utc>) {
-        let id = self.rentals[index].id().to_owned();
-        self.rentals[index].turn(Phase::Gone, at);
+        let rental = &mut self.rentals[index];
+        let id = rental.id().to_owned();
+        let held = rental.phase().holds_gpus();
+        let (machine, gpus) = (rental.order.machine, rental.order.gpus);
+        rental.ssh = None;
+        rental.turn(Phase::Gone, at);
+        if held {
+            self.give_gpus(machine, gpus);
+        }
         if let Err(error) = self.boxes.destroy(&id) {
             self.mishaps.push(error.to_string());
         }

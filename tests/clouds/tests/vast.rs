@@ -1,0 +1,240 @@
+//! Vast.ai as a client sees it, and what it costs there.
+
+use std::time::Duration;
+
+use gpurun_clouds::vast::Vast;
+use gpurun_clouds::{Armed, Cloud, Fault, Operation, Phase, SimConfig, TooMany};
+use rust_decimal_macros::dec;
+use serde_json::{Value, json};
+
+const ASK: &str = "/api/v0/asks/4000101/";
+
+fn cloud() -> Cloud {
+    Vast::start(SimConfig {
+        boot: Duration::from_secs(60),
+        ..SimConfig::default()
+    })
+    .expect("a loopback port")
+}
+
+fn body() -> Value {
+    json!({"image": "pytorch/pytorch:2.4.0", "disk": 72, "label": "gpurun-1", "runtype": "ssh_direct",
+        "cancel_unavail": true, "env": {}})
+}
+
+fn rent(cloud: &Cloud) -> String {
+    let reply = cloud.ask("PUT", ASK, &body()).expect("an answer");
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    reply.value()["new_contract"].to_string()
+}
+
+fn instance(cloud: &Cloud, id: &str) -> Value {
+    let path = format!("/api/v0/instances/{id}/?owner=me");
+    cloud
+        .ask("GET", &path, &Value::Null)
+        .expect("an answer")
+        .value()["instances"]
+        .clone()
+}
+
+fn put_state(cloud: &Cloud, id: &str, state: &str) {
+    let path = format!("/api/v0/instances/{id}/");
+    let reply = cloud
+        .ask("PUT", &path, &json!({"state": state}))
+        .expect("an answer");
+    assert_eq!(reply.value()["success"], true);
+}
+
+fn delete(cloud: &Cloud, id: &str) -> Value {
+    let path = format!("/api/v0/instances/{id}/");
+    cloud
+        .ask("DELETE", &path, &json!({}))
+        .expect("an answer")
+        .value()
+}
+
+#[test]
+fn a_box_lives_and_is_billed() {
+    let cloud = cloud();
+    let id = rent(&cloud);
+    assert_eq!(instance(&cloud, &id)["actual_status"], Value::Null);
+    cloud.advance(Duration::from_secs(60));
+    assert_eq!(instance(&cloud, &id)["actual_status"], "running");
+    cloud.advance(Duration::from_secs(3600));
+    put_state(&cloud, &id, "stopped");
+    cloud.advance(Duration::from_secs(3540));
+    assert_eq!(instance(&cloud, &id)["cur_state"], "stopped");
+    put_state(&cloud, &id, "running");
+    cloud.advance(Duration::from_secs(60 + 1800));
+    assert_eq!(delete(&cloud, &id)["success"], true);
+    cloud.advance(Duration::from_secs(100_000));
+    assert_eq!(instance(&cloud, &id), Value::Null);
+    let state = cloud.state();
+    // 1.5 h of GPU at 0.35, loading free; 2.5 h and a minute of 72 GB at 0.15 a month of 720 h.
+    let bill = &state.boxes[0].bill;
+    assert_eq!(bill["gpu"], dec!(0.525));
+    assert_eq!(
+        bill["disk"].round_dp(6),
+        (dec!(0.015) * dec!(9060) / dec!(3600)).round_dp(6)
+    );
+    assert!(state.alive().is_empty());
+}
+
+#[test]
+fn the_disk_asked_for_is_priced_in() {
+    let cloud = cloud();
+    let query = json!({"gpu_name": {"eq": "RTX 4090"}, "num_gpus": {"eq": "8"}, "gpu_ram": {"lt": 30000},
+        "order": [["dph_total", "asc"]], "type": "on-demand", "allocated_storage": 72.0});
+    let offers = cloud
+        .ask("POST", "/api/v0/bundles/", &query)
+        .unwrap()
+        .value()["offers"]
+        .clone();
+    assert_eq!(offers.as_array().unwrap().len(), 2);
+    assert_eq!(offers[0]["id"], 4_000_108);
+    assert_eq!(offers[0]["dph_base"], 2.8);
+    assert_eq!(offers[0]["dph_total"], 2.815);
+}
+
+#[test]
+fn a_cut_connection_after_a_create_leaves_the_box() {
+    let cloud = cloud();
+    cloud.arm(Fault::DropAfterCommit);
+    assert!(cloud.ask("PUT", ASK, &body()).is_none());
+    assert_eq!(cloud.state().alive().len(), 1);
+    cloud.arm(Armed::once(Fault::DropBeforeCommit));
+    assert!(cloud.ask("PUT", ASK, &body()).is_none());
+    assert_eq!(cloud.state().alive().len(), 1);
+    assert_eq!(cloud.count(Operation::Create), 2);
+}
+
+#[test]
+fn gpus_taken_meanwhile_are_waited_for() {
+    let cloud = cloud();
+    let id = rent(&cloud);
+    cloud.advance(Duration::from_secs(60));
+    cloud.arm(Fault::GpusTakenAfterStop);
+    cloud.with(|world| world.machines[0].free = 0);
+    put_state(&cloud, &id, "stopped");
+    put_state(&cloud, &id, "running");
+    let waiting = instance(&cloud, &id);
+    assert_eq!(
+        (&waiting["intended_status"], &waiting["cur_state"]),
+        (&json!("running"), &json!("stopped"))
+    );
+    cloud.with(|world| world.machines[0].free = 1);
+    assert_eq!(instance(&cloud, &id)["actual_status"], "loading");
+}
+
+#[test]
+fn twenty_five_are_listed_at_a_time() {
+    let cloud = cloud();
+    cloud.with(|world| {
+        world.machines[0].free = 40;
+        world.machines[0].gpus = 40;
+    });
+    for _ in 0..30 {
+        rent(&cloud);
+    }
+    let page = |token: &str| {
+        let path = format!("/api/v1/instances/?limit=100{token}");
+        cloud.ask("GET", &path, &Value::Null).unwrap().value()
+    };
+    let first = page("");
+    assert_eq!(first["instances"].as_array().unwrap().len(), 25);
+    assert_eq!(first["instances_found"], 30);
+    let token = first["next_token"].as_str().unwrap();
+    let second = page(&format!("&after_token={token}"));
+    assert_eq!(second["instances"].as_array().unwrap().len(), 5);
+    assert_eq!(second["next_token"], Value::Null);
+}
+
+#[test]
+fn a_wrong_key_is_not_found_and_a_box_key_does_little() {
+    let cloud = cloud();
+    let created = cloud.ask("PUT", ASK, &body()).unwrap().value();
+    let id = created["new_contract"].to_string();
+    let own = created["instance_api_key"].as_str().unwrap();
+    let path = format!("/api/v0/instances/{id}/");
+    let wrong = cloud
+        .ask_with("no such key", "DELETE", &path, &json!({}))
+        .unwrap();
+    assert_eq!(
+        (wrong.status, &wrong.value()["error"]),
+        (404, &json!("auth_error"))
+    );
+    let other = cloud
+        .ask_with(own, "GET", "/api/v1/instances/", &Value::Null)
+        .unwrap();
+    assert_eq!(other.status, 403);
+    let ended = cloud.ask_with(own, "DELETE", &path, &json!({})).unwrap();
+    assert_eq!(ended.status, 200);
+    assert!(cloud.state().alive().is_empty());
+}
+
+#[test]
+fn a_delete_may_lie() {
+    let cloud = cloud();
+    let id = rent(&cloud);
+    cloud.advance(Duration::from_secs(60));
+    cloud.arm(Fault::DestroyRefused);
+    assert_eq!(delete(&cloud, &id)["success"], false);
+    cloud.arm(Fault::DeletePersists { seconds: Some(600) });
+    assert_eq!(delete(&cloud, &id)["success"], true);
+    assert_eq!(instance(&cloud, &id)["actual_status"], "running");
+    cloud.advance(Duration::from_secs(3600));
+    assert_eq!(instance(&cloud, &id), Value::Null);
+    // It cost money for the ten minutes that it stayed, and no longer.
+    assert_eq!(
+        cloud.state().boxes[0].bill["gpu"].round_dp(9),
+        (dec!(0.35) / dec!(6)).round_dp(9)
+    );
+}
+
+#[test]
+fn published_limits_are_enforced_where_asked() {
+    let cloud = Vast::start(SimConfig {
+        rate_limits: true,
+        ..SimConfig::default()
+    })
+    .unwrap();
+    let list = || {
+        cloud
+            .ask("GET", "/api/v1/instances/", &Value::Null)
+            .unwrap()
+    };
+    assert_eq!(list().status, 200);
+    let refused = list();
+    assert_eq!(refused.status, 429);
+    assert_eq!(
+        refused.body,
+        "API requests too frequent endpoint threshold=1.0"
+    );
+    cloud.advance(Duration::from_secs(1));
+    assert_eq!(list().status, 200);
+    cloud.advance(Duration::from_secs(1));
+    cloud.arm(Armed::once(Fault::TooManyRequests {
+        form: TooMany::RetryAfter,
+    }));
+    assert!(
+        list()
+            .headers
+            .iter()
+            .any(|(name, _)| *name == "retry-after")
+    );
+}
+
+#[test]
+fn an_empty_account_stops_its_boxes() {
+    let cloud = cloud();
+    let id = rent(&cloud);
+    cloud.advance(Duration::from_secs(60));
+    cloud.strike(&Fault::CreditExhausted, None);
+    assert_eq!(instance(&cloud, &id)["actual_status"], "stopped");
+    let refused = cloud.ask("PUT", ASK, &body()).unwrap();
+    assert_eq!(refused.value()["error"], "insufficient_credit");
+    assert!(matches!(
+        cloud.state().boxes[0].phase,
+        Phase::Stopped { .. }
+    ));
+}

@@ -45,9 +45,38 @@ const TOOLS: [Tool; 6] = [
     },
 ];
 
-/// Makes sure that every tool is there.
+/// What the tests' simulated boxes are made of.
+const BOX_TOOLS: [Tool; 3] = [
+    Tool {
+        package: "openssh-server",
+        program: "test",
+        probe: &["-x", "/usr/sbin/sshd"],
+    },
+    Tool {
+        package: "openssh-client",
+        program: "ssh",
+        probe: &["-V"],
+    },
+    Tool {
+        package: "libnss-wrapper",
+        program: "sh",
+        probe: &["-c", "ls /usr/lib/*/libnss_wrapper.so"],
+    },
+];
+
+/// Makes sure that every tool is there that building takes.
 pub(crate) fn ensure() -> Result<(), Error> {
-    let missing: Vec<&str> = missing();
+    install(&missing(&TOOLS))
+}
+
+/// The same, and every tool that the tests take.
+pub(crate) fn ensure_for_tests() -> Result<(), Error> {
+    let mut all = missing(&TOOLS);
+    all.extend(missing(&BOX_TOOLS));
+    install(&all)
+}
+
+fn install(missing: &[&str]) -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }
@@ -59,11 +88,11 @@ pub(crate) fn ensure() -> Result<(), Error> {
     run(Command::new("apt-get")
         .env("DEBIAN_FRONTEND", "noninteractive")
         .args(["install", "-y", "--no-install-recommends"])
-        .args(&missing))
+        .args(missing))
 }
 
-fn missing() -> Vec<&'static str> {
-    TOOLS
+fn missing(tools: &[Tool]) -> Vec<&'static str> {
+    tools
         .iter()
         .filter(|tool| !succeeds(tool.program, tool.probe))
         .map(|tool| tool.package)

@@ -10,7 +10,7 @@ pub(crate) fn run_all(options: &[String]) -> Result<(), Error> {
         [flag] if flag == "--full" => true,
         _ => return Err("usage: cargo xtask test [--full]".into()),
     };
-    prerequisites::ensure()?;
+    prerequisites::ensure_for_tests()?;
     run(cargo().args(["fmt", "--all", "--check"]))?;
     libtorch::run(&[])?;
     run(cargo().args([

@@ -1,13 +1,14 @@
-//! `gpurun-clouds VENDOR [--port P] [--key KEY] [--boot SECONDS] [--virtual]`: a simulated marketplace to play with.
+//! `gpurun-clouds VENDOR [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain] [--virtual]`: a simulated marketplace to play with.
 #![expect(clippy::print_stdout, reason = "the program's only output")]
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use gpurun_clouds::boxes::BoxKind;
 use gpurun_clouds::vast::Vast;
 use gpurun_clouds::{ClockKind, Cloud, SimConfig};
 
-const USAGE: &str = "usage: gpurun-clouds vast [--port P] [--key KEY] [--boot SECONDS] [--virtual]";
+const USAGE: &str = "usage: gpurun-clouds vast [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain] [--virtual]";
 
 fn main() -> ExitCode {
     match start(std::env::args().skip(1)) {
@@ -17,12 +18,24 @@ fn main() -> ExitCode {
                 "{}/_sim/state shows boxes and bill; ends with Ctrl-C",
                 cloud.url()
             );
-            loop {
-                std::thread::park();
-            }
+            wait_for_interrupt()
         }
         Err(error) => {
             println!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The boxes end with the simulator, not after it.
+fn wait_for_interrupt() -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime.map(|runtime| runtime.block_on(tokio::signal::ctrl_c())) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) | Err(error) => {
+            println!("can't wait for Ctrl-C: {error}");
             ExitCode::FAILURE
         }
     }
@@ -45,6 +58,13 @@ fn start(mut arguments: impl Iterator<Item = String>) -> Result<Cloud, Box<dyn s
             "--port" => config.port = value()?.parse()?,
             "--key" => config.key = value()?,
             "--boot" => config.boot = Duration::try_from_secs_f64(value()?.parse()?)?,
+            "--boxes" => {
+                config.boxes = match value()?.as_str() {
+                    "none" => BoxKind::None,
+                    "plain" => BoxKind::Plain,
+                    other => return Err(format!("there are no boxes `{other}`\n{USAGE}").into()),
+                }
+            }
             "--virtual" => config.clock = ClockKind::Virtual(None),
             unknown => return Err(format!("unknown option `{unknown}`\n{USAGE}").into()),
         }

@@ -1,4 +1,4 @@
-use super::{Boxes, NoBoxes};
+use super::{Boxes, NoBoxes, PlainBoxes};
 use crate::SimError;
 
 /// The kinds of boxes.
@@ -6,12 +6,15 @@ use crate::SimError;
 pub enum BoxKind {
     /// An address where nothing listens: for tests that need no SSH.
     None,
+    /// [`PlainBoxes`]: an sshd and a folder, without privileges.
+    Plain,
 }
 
 impl BoxKind {
     pub(crate) fn open(self) -> Result<Box<dyn Boxes>, SimError> {
         match self {
             Self::None => Ok(Box::new(NoBoxes)),
+            Self::Plain => Ok(Box::new(PlainBoxes::open()?)),
         }
     }
 }

@@ -1,9 +1,15 @@
-//! What a rented box is: nothing, a plain process tree, or a root file system with its own network.
+//! What a rented box is: nothing, or a plain tree of processes behind an sshd.
 
+mod folder;
+mod jail;
 mod kind;
 mod none;
+mod nvidia_smi;
+mod plain;
 mod spec;
+mod sshd;
 
 pub use kind::BoxKind;
 pub use none::NoBoxes;
+pub use plain::PlainBoxes;
 pub use spec::{BoxSpec, Boxes, Gpus, SshAddress};

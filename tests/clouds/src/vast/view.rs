@@ -39,7 +39,7 @@ pub(crate) fn instance(world: &World, rental: &Rental) -> Map<String, Value> {
         "direct_port_end": direct.map_or(-1, |ssh| i32::from(ssh.port)),
         "machine_dir_ssh_port": direct.map(|ssh| ssh.port),
         "start_date": epoch(rental.created_at), "end_date": end.map(epoch),
-        "uptime_mins": running.then(|| number(((now - rental.phase_since()).num_seconds()).into())),
+        "uptime_mins": running.then(|| (now - rental.phase_since()).num_minutes()),
         "duration": end.map(|end| (end - now).num_seconds()),
         "extra_env": environment, "image_uuid": details["image"], "image_args": [], "image_runtype": runtype,
         "onstart": details["onstart"], "template_id": null, "template_hash_id": null,

@@ -1,0 +1,240 @@
+//! Boxes without privileges: an sshd of their own on the loopback, whose login has a folder for a home.
+//!
+//! Processes are real and die together; the file system below the home is the host's.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::folder::{failed, host_key, make, write};
+use super::jail::{Jail, MARK};
+use super::sshd::{authorized, config};
+use super::{BoxSpec, Boxes, SshAddress, nvidia_smi};
+use crate::SimError;
+
+const SSHD: &str = "/usr/sbin/sshd";
+const WRAPPER: &str = "libnss_wrapper.so";
+
+/// How long an sshd may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// All plain boxes of one simulator.
+#[derive(Debug)]
+pub struct PlainBoxes {
+    folder: TempDir,
+    jail: Jail,
+    ports: HashMap<String, u16>,
+    running: HashMap<String, Child>,
+}
+
+impl PlainBoxes {
+    /// Finds the programs.
+    ///
+    /// # Errors
+    /// [`SimError::Missing`] names the package that is missing.
+    pub fn open() -> Result<Self, SimError> {
+        let missing = |what: &str, package: &str| SimError::Missing {
+            what: format!("{what} is missing"),
+            remedy: format!("apt-get install {package}"),
+        };
+        if !Path::new(SSHD).exists() {
+            return Err(missing(SSHD, "openssh-server"));
+        }
+        if !has_wrapper() {
+            return Err(missing(WRAPPER, "libnss-wrapper"));
+        }
+        // Root's sshd locks its children in there; without it, it refuses to start.
+        if nix::unistd::geteuid().is_root() {
+            make("any", Path::new("/run/sshd"), 0o755)?;
+        }
+        let folder = tempfile::Builder::new().prefix("boxes-").tempdir();
+        Ok(Self {
+            folder: folder.map_err(failed("any", "can't make a temporary folder"))?,
+            jail: Jail::find(),
+            ports: HashMap::new(),
+            running: HashMap::new(),
+        })
+    }
+
+    /// The folder that is the home of a box's login.
+    #[must_use]
+    pub fn home(&self, id: &str) -> PathBuf {
+        self.folder.path().join(id).join("home")
+    }
+
+    fn lay_out(&self, spec: &BoxSpec, port: u16) -> Result<PathBuf, SimError> {
+        let id = spec.id.as_str();
+        let place = self.folder.path().join(id);
+        let (home, etc, programs) = (self.home(id), place.join("etc"), place.join("bin"));
+        let keys = home.join(".ssh/authorized_keys");
+        make(id, &home, 0o700)?;
+        make(id, &home.join(".ssh"), 0o700)?;
+        make(id, &etc, 0o755)?;
+        make(id, &programs, 0o755)?;
+        write(id, &keys, &authorized(&spec.keys), 0o600)?;
+        write(
+            id,
+            &programs.join("nvidia-smi"),
+            &nvidia_smi::script(spec),
+            0o755,
+        )?;
+        let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+        let passwd = format!(
+            "{}:x:{user}:{group}:box:{}:/bin/bash\nsshd:x:9999:9999::/run/sshd:/usr/sbin/nologin\n",
+            spec.user,
+            home.display()
+        );
+        write(id, &etc.join("passwd"), &passwd, 0o644)?;
+        write(
+            id,
+            &etc.join("group"),
+            &format!("{}:x:{group}:\n", spec.user),
+            0o644,
+        )?;
+        host_key(id, &etc.join("host_key"))?;
+        let mut spec = spec.clone();
+        spec.environment
+            .push((MARK.to_owned(), place.display().to_string()));
+        let address = Ipv4Addr::LOCALHOST.to_string();
+        let text = config(
+            &spec,
+            &address,
+            port,
+            &etc.join("host_key"),
+            &keys,
+            &programs,
+        );
+        write(id, &etc.join("sshd_config"), &text, 0o644)?;
+        Ok(etc)
+    }
+
+    fn spawn(&self, id: &str, etc: &Path) -> Result<Child, SimError> {
+        let log = File::create(etc.join("log")).map_err(failed(id, "can't make its log"))?;
+        let mut command = self.jail.command(Path::new("/usr/bin/env"));
+        command
+            .arg(format!("LD_PRELOAD={WRAPPER}"))
+            .arg(format!(
+                "NSS_WRAPPER_PASSWD={}",
+                etc.join("passwd").display()
+            ))
+            .arg(format!("NSS_WRAPPER_GROUP={}", etc.join("group").display()))
+            .arg(SSHD)
+            .args(["-D", "-e", "-f"])
+            .arg(etc.join("sshd_config"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        command.spawn().map_err(failed(id, "can't start its sshd"))
+    }
+}
+
+impl Boxes for PlainBoxes {
+    fn start(&mut self, spec: &BoxSpec) -> Result<Option<SshAddress>, SimError> {
+        let id = spec.id.as_str();
+        self.stop(id)?;
+        let port = match self.ports.get(id) {
+            Some(port) => *port,
+            None => free_port().map_err(failed(id, "no free port"))?,
+        };
+        self.ports.insert(id.to_owned(), port);
+        let etc = self.lay_out(spec, port)?;
+        let child = self.spawn(id, &etc)?;
+        self.running.insert(id.to_owned(), child);
+        let child = self.running.get_mut(id);
+        wait_until_open(port, child).map_err(|error| {
+            let said = std::fs::read_to_string(etc.join("log")).unwrap_or_default();
+            failed(id, format!("its sshd doesn't listen; it said: {said}"))(error)
+        })?;
+        Ok(Some(SshAddress {
+            host: Ipv4Addr::LOCALHOST.to_string(),
+            port,
+        }))
+    }
+
+    fn stop(&mut self, id: &str) -> Result<(), SimError> {
+        if let Some(mut child) = self.running.remove(id) {
+            let mark = self.folder.path().join(id);
+            self.jail.kill(&mut child, &mark.display().to_string());
+        }
+        Ok(())
+    }
+
+    fn destroy(&mut self, id: &str) -> Result<(), SimError> {
+        self.stop(id)?;
+        self.ports.remove(id);
+        let place = self.folder.path().join(id);
+        match std::fs::remove_dir_all(&place) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(
+                id,
+                format!("can't remove {}", place.display()),
+            )(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn set_keys(&mut self, id: &str, keys: &[String]) -> Result<(), SimError> {
+        let home = self.home(id);
+        if !home.exists() {
+            return Ok(());
+        }
+        write(
+            id,
+            &home.join(".ssh/authorized_keys"),
+            &authorized(keys),
+            0o600,
+        )
+    }
+}
+
+impl Drop for PlainBoxes {
+    fn drop(&mut self) {
+        let ids: Vec<String> = self.running.keys().cloned().collect();
+        for id in ids {
+            // Nobody is left to tell.
+            let _ = self.stop(&id);
+        }
+    }
+}
+
+fn has_wrapper() -> bool {
+    let places = [
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+        "/usr/lib",
+        "/usr/lib64",
+    ];
+    places
+        .iter()
+        .any(|place| Path::new(place).join(WRAPPER).exists())
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port())
+}
+
+fn wait_until_open(port: u16, child: Option<&mut Child>) -> std::io::Result<()> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let deadline = Instant::now() + PATIENCE;
+    let mut child = child;
+    loop {
+        match TcpStream::connect(address) {
+            Ok(_) => return Ok(()),
+            Err(error) if Instant::now() > deadline => return Err(error),
+            Err(error) => {
+                if let Some(child) = child.as_mut()
+                    && child.try_wait()?.is_some()
+                {
+                    return Err(error);
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+}

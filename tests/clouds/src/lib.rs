@@ -10,6 +10,7 @@
 
 pub mod boxes;
 mod core;
+pub mod lambda;
 pub mod vast;
 
 pub use crate::core::*;

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use gpurun_clouds::boxes::BoxKind;
+use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::vast::Vast;
 use gpurun_clouds::{ClockKind, Cloud, SimConfig};
 
-const USAGE: &str = "usage: gpurun-clouds vast [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain] [--virtual]";
+const USAGE: &str = "usage: gpurun-clouds vast|lambda [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain] [--virtual]";
 
 fn main() -> ExitCode {
     match start(std::env::args().skip(1)) {
@@ -70,6 +71,7 @@ fn start(mut arguments: impl Iterator<Item = String>) -> Result<Cloud, Box<dyn s
         }
     }
     match vendor.as_str() {
+        "lambda" => Ok(Lambda::start(config)?),
         "vast" => Ok(Vast::start(config)?),
         unknown => Err(format!("unknown vendor `{unknown}`\n{USAGE}").into()),
     }

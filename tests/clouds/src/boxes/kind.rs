@@ -11,10 +11,10 @@ pub enum BoxKind {
 }
 
 impl BoxKind {
-    pub(crate) fn open(self) -> Result<Box<dyn Boxes>, SimError> {
+    pub(crate) fn open(self, ssh_port: Option<u16>) -> Result<Box<dyn Boxes>, SimError> {
         match self {
             Self::None => Ok(Box::new(NoBoxes)),
-            Self::Plain => Ok(Box::new(PlainBoxes::open()?)),
+            Self::Plain => Ok(Box::new(PlainBoxes::open(ssh_port)?)),
         }
     }
 }

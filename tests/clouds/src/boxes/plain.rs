@@ -28,16 +28,18 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct PlainBoxes {
     folder: TempDir,
     jail: Jail,
-    ports: HashMap<String, u16>,
+    port: Option<u16>,
+    addresses: HashMap<String, SocketAddr>,
     running: HashMap<String, Child>,
 }
 
 impl PlainBoxes {
-    /// Finds the programs.
+    /// Finds the programs. With a port, all boxes are there, each on a loopback address of its own; ports below 1024
+    /// take root.
     ///
     /// # Errors
     /// [`SimError::Missing`] names the package that is missing.
-    pub fn open() -> Result<Self, SimError> {
+    pub fn open(port: Option<u16>) -> Result<Self, SimError> {
         let missing = |what: &str, package: &str| SimError::Missing {
             what: format!("{what} is missing"),
             remedy: format!("apt-get install {package}"),
@@ -56,7 +58,8 @@ impl PlainBoxes {
         Ok(Self {
             folder: folder.map_err(failed("any", "can't make a temporary folder"))?,
             jail: Jail::find(),
-            ports: HashMap::new(),
+            port,
+            addresses: HashMap::new(),
             running: HashMap::new(),
         })
     }
@@ -67,7 +70,7 @@ impl PlainBoxes {
         self.folder.path().join(id).join("home")
     }
 
-    fn lay_out(&self, spec: &BoxSpec, port: u16) -> Result<PathBuf, SimError> {
+    fn lay_out(&self, spec: &BoxSpec, address: SocketAddr) -> Result<PathBuf, SimError> {
         let id = spec.id.as_str();
         let place = self.folder.path().join(id);
         let (home, etc, programs) = (self.home(id), place.join("etc"), place.join("bin"));
@@ -100,15 +103,8 @@ impl PlainBoxes {
         let mut spec = spec.clone();
         spec.environment
             .push((MARK.to_owned(), place.display().to_string()));
-        let address = Ipv4Addr::LOCALHOST.to_string();
-        let text = config(
-            &spec,
-            &address,
-            port,
-            &etc.join("host_key"),
-            &keys,
-            &programs,
-        );
+        let host_key = etc.join("host_key");
+        let text = config(&spec, address, &host_key, &keys, &programs);
         write(id, &etc.join("sshd_config"), &text, 0o644)?;
         Ok(etc)
     }
@@ -137,22 +133,22 @@ impl Boxes for PlainBoxes {
     fn start(&mut self, spec: &BoxSpec) -> Result<Option<SshAddress>, SimError> {
         let id = spec.id.as_str();
         self.stop(id)?;
-        let port = match self.ports.get(id) {
-            Some(port) => *port,
-            None => free_port().map_err(failed(id, "no free port"))?,
+        let address = match self.addresses.get(id) {
+            Some(address) => *address,
+            None => free_address(self.port).map_err(failed(id, "no free address"))?,
         };
-        self.ports.insert(id.to_owned(), port);
-        let etc = self.lay_out(spec, port)?;
+        self.addresses.insert(id.to_owned(), address);
+        let etc = self.lay_out(spec, address)?;
         let child = self.spawn(id, &etc)?;
         self.running.insert(id.to_owned(), child);
         let child = self.running.get_mut(id);
-        wait_until_open(port, child).map_err(|error| {
+        wait_until_open(address, child).map_err(|error| {
             let said = std::fs::read_to_string(etc.join("log")).unwrap_or_default();
             failed(id, format!("its sshd doesn't listen; it said: {said}"))(error)
         })?;
         Ok(Some(SshAddress {
-            host: Ipv4Addr::LOCALHOST.to_string(),
-            port,
+            host: address.ip().to_string(),
+            port: address.port(),
         }))
     }
 
@@ -166,7 +162,7 @@ impl Boxes for PlainBoxes {
 
     fn destroy(&mut self, id: &str) -> Result<(), SimError> {
         self.stop(id)?;
-        self.ports.remove(id);
+        self.addresses.remove(id);
         let place = self.folder.path().join(id);
         match std::fs::remove_dir_all(&place) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(
@@ -213,14 +209,26 @@ fn has_wrapper() -> bool {
         .any(|place| Path::new(place).join(WRAPPER).exists())
 }
 
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-        .local_addr()?
-        .port())
+/// Any free port of 127.0.0.1, or the given one on an address of 127.64.0.0/10 that nobody uses.
+fn free_address(port: Option<u16>) -> std::io::Result<SocketAddr> {
+    let Some(port) = port else {
+        return TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr();
+    };
+    loop {
+        let address = Ipv4Addr::new(
+            127,
+            fastrand::u8(64..128),
+            fastrand::u8(..),
+            fastrand::u8(1..255),
+        );
+        match TcpListener::bind((address, port)) {
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+            bound => return bound?.local_addr(),
+        }
+    }
 }
 
-fn wait_until_open(port: u16, child: Option<&mut Child>) -> std::io::Result<()> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+fn wait_until_open(address: SocketAddr, child: Option<&mut Child>) -> std::io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let mut child = child;
     loop {

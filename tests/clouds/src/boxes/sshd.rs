@@ -1,6 +1,7 @@
 //! What every box's sshd is told.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use super::BoxSpec;
@@ -11,16 +12,17 @@ const HOST_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 /// The text of an `sshd_config`.
 pub(crate) fn config(
     spec: &BoxSpec,
-    address: &str,
-    port: u16,
+    address: SocketAddr,
     host_key: &Path,
     authorized_keys: &Path,
     programs: &Path,
 ) -> String {
     let mut text = format!(
-        "Port {port}\nListenAddress {address}\nHostKey {}\nAuthorizedKeysFile {}\n\
+        "Port {}\nListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\n\
          UsePAM no\nStrictModes no\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\n\
          UseDNS no\nMaxStartups 500\nSubsystem sftp internal-sftp\nLogLevel VERBOSE\n",
+        address.port(),
+        address.ip(),
         host_key.display(),
         authorized_keys.display(),
     );

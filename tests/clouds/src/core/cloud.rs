@@ -31,7 +31,7 @@ impl Cloud {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let url = format!("http://{}", listener.local_addr().map_err(listen)?);
-        let boxes = config.boxes.open()?;
+        let boxes = config.boxes.open(vendor.ssh_port())?;
         let key = config.key.clone();
         let clock = super::Clock::new(config.clock);
         let stock = config

@@ -12,6 +12,11 @@ pub trait Vendor: Send + 'static {
     /// The market when the configuration names none.
     fn stock(&self, now: DateTime<Utc>) -> Vec<Machine>;
 
+    /// The port on which every box's sshd must be, where the API names none.
+    fn ssh_port(&self) -> Option<u16> {
+        None
+    }
+
     /// What a request is about.
     fn operation(&self, request: &Request) -> Operation;
 

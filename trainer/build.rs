@@ -18,7 +18,14 @@ fn main() {
         .include(&include)
         .include(include.join("torch/csrc/api/include"))
         .define("_GLIBCXX_USE_CXX11_ABI", "1")
-        .file("shim/shim.cpp")
+        .include("shim/stub")
+        .files([
+            "shim/guarded.cpp",
+            "shim/optimizer.cpp",
+            "shim/device.cpp",
+            "shim/process_group.cpp",
+            "shim/sync_batch_norm.cpp",
+        ])
         .compile("gpurun_train_shim");
     println!("cargo:rustc-link-lib=dylib=torch_cpu");
     println!("cargo:rustc-link-lib=dylib=c10");

@@ -8,11 +8,13 @@
 //! | [`optim`] | SGD, learning-rate schedules, the moving average of the weights |
 //! | [`data`], [`eval`] | batches in, detections and COCO figures out |
 //! | [`checkpoint`], [`run_dir`] | the files of a run |
+//! | [`dist`] | one training on several processes |
 //! | [`config`], [`train`], [`smoke`] | a run, and the proof that a device works |
 
 pub mod checkpoint;
 pub mod config;
 pub mod data;
+pub mod dist;
 pub mod eval;
 pub mod libtorch;
 pub mod loss;

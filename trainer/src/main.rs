@@ -6,15 +6,19 @@ mod output;
 use std::os::unix::process::CommandExt;
 use std::process::{Command as Process, ExitCode};
 
-use gpurun_train::run_dir::log;
+use gpurun_protocol::status::RunError;
+use gpurun_train::config::{Code, Resume, TrainConfig, device_list};
+use gpurun_train::dist::{die_with_parent, launch, world_of_environment};
+use gpurun_train::libtorch;
+use gpurun_train::run_dir::{end_for_it, log};
 use gpurun_train::signal::Signals;
 use gpurun_train::smoke::{SmokeError, smoke};
-use gpurun_train::train::{Setup, TrainError, train, val};
-use gpurun_train::{config::Code, libtorch};
+use gpurun_train::train::{Setup, TrainError, check_batch, train, val};
 
 use crate::cli::{Command, Invocation};
 
 fn main() -> ExitCode {
+    die_with_parent();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let json = cli::wants_json(&arguments);
     match cli::parse(&arguments)
@@ -42,8 +46,16 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
         }
         Command::Train { config, explicit } => {
             let signals = begin()?;
-            let outcome = train(Setup::prepare(*config, &explicit)?, &signals)?;
-            output::result(json, &outcome, &outcome.to_string());
+            let member = world_of_environment()?;
+            if member.is_none()
+                && let Some(devices) = device_list(&config.device)
+            {
+                return train_on_all(&config, devices.len(), &signals);
+            }
+            // Only the first of several processes has an outcome.
+            if let Some(outcome) = train(Setup::prepare(*config, &explicit, member)?, &signals)? {
+                output::result(json, &outcome, &outcome.to_string());
+            }
         }
         Command::Val(config) => {
             let report = val(&config, &begin()?)?;
@@ -55,6 +67,30 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
         }
     }
     Ok(())
+}
+
+/// One process per device. The first one's output and exit code are this program's.
+fn train_on_all(config: &TrainConfig, devices: usize, signals: &Signals) -> Result<(), TrainError> {
+    let world = u32::try_from(devices).unwrap_or(u32::MAX);
+    if config.resume == Resume::No {
+        check_batch(config.batch, world)?;
+    }
+    let workers = launch(world, signals)?;
+    let Some(failure) = workers.failed else {
+        return Ok(());
+    };
+    if let Some(code) = failure.code {
+        // It has said why itself.
+        std::process::exit(code);
+    }
+    let error = TrainError::new(Code::IoError, "RuntimeError", failure.to_string())
+        .suggest("resume=true goes on from the last checkpoint");
+    if let Some(run_dir) = &workers.run_dir {
+        let message = error.message.clone();
+        let kind = error.kind.to_owned();
+        end_for_it(run_dir, RunError { message, kind });
+    }
+    Err(error)
 }
 
 /// Log and signal handlers, in a process whose idle threads sleep.

@@ -17,6 +17,7 @@ pub enum Code {
     WrongType,
     OutOfRange,
     RequiredKey,
+    Conflict,
     Unsupported,
     InvalidImageSize,
     DataNotFound,
@@ -40,6 +41,7 @@ impl Code {
             Code::WrongType => "config_type_error",
             Code::OutOfRange => "config_range_error",
             Code::RequiredKey => "config_required_key",
+            Code::Conflict => "config_conflict",
             Code::Unsupported => "config_unsupported",
             Code::InvalidImageSize => "invalid_imgsz",
             Code::DataNotFound => "data_not_found",
@@ -63,6 +65,7 @@ impl Code {
             | Code::WrongType
             | Code::OutOfRange
             | Code::RequiredKey
+            | Code::Conflict
             | Code::Unsupported
             | Code::InvalidImageSize => 2,
             Code::DataNotFound | Code::DataInvalid => 3,

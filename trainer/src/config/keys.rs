@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::device;
 use super::error::{Code, ConfigError};
 use super::settings::{Refusal, Setting, bool, float, int, pair};
 use super::train::{Resume, Scheduler, TrainConfig};
@@ -89,16 +90,10 @@ pub const KEYS: &[KeyInfo] = &[
     ),
     key(
         "device",
-        "auto, cpu, or the number of a GPU",
+        "auto, cpu, the number of a GPU, or several as in 0,1,2,3",
         |c| text(&c.device),
         |c, v| {
-            let number = v.strip_prefix("cuda:").unwrap_or(v);
-            if !matches!(v, "auto" | "cpu" | "cuda") && number.parse::<u32>().is_err() {
-                return Err((
-                    Code::WrongType,
-                    format!("must be auto, cpu, cuda or a GPU's number, got `{v}`"),
-                ));
-            }
+            device::check(v).map_err(|why| (Code::WrongType, why))?;
             c.device = v.to_owned();
             Ok(())
         },

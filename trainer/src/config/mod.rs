@@ -1,5 +1,6 @@
 //! The settings of a run: LibreYOLO's names and defaults for YOLO9, those this trainer honours.
 
+mod device;
 mod error;
 mod fixed;
 mod keys;
@@ -9,6 +10,7 @@ mod train;
 mod val;
 mod yaml;
 
+pub use device::device_list;
 pub use error::{Code, ConfigError};
 pub use keys::{KEYS, KeyInfo};
 pub use record::record;

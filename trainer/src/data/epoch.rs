@@ -101,6 +101,23 @@ impl Epoch {
         self.next
     }
 
+    /// The next batch, or this process's share of it: `Some(None)` when no image of it can be decoded, and
+    /// `None` after the last one, which every process of a training comes to at the same number.
+    pub fn next_share(&mut self) -> Option<Option<Batch>> {
+        if self.next >= self.batches {
+            return None;
+        }
+        let thread = self.next % self.receivers.len();
+        self.next += 1;
+        let Ok(share) = self.receivers[thread].recv() else {
+            // The thread is gone without having been told to: its panic is passed on.
+            self.next = self.batches;
+            self.join();
+            return None;
+        };
+        Some(share)
+    }
+
     fn join(&mut self) {
         self.receivers.clear();
         for thread in self.threads.drain(..) {
@@ -116,21 +133,12 @@ impl Iterator for Epoch {
     type Item = Batch;
 
     fn next(&mut self) -> Option<Batch> {
-        while self.next < self.batches {
-            let thread = self.next % self.receivers.len();
-            self.next += 1;
-            match self.receivers[thread].recv() {
-                Ok(Some(batch)) => return Some(batch),
-                // No image of it can be decoded.
-                Ok(None) => {}
-                Err(_) => {
-                    // The thread is gone without having been told to: its panic is passed on.
-                    self.next = self.batches;
-                    self.join();
-                }
+        loop {
+            match self.next_share()? {
+                Some(batch) => return Some(batch),
+                None => continue,
             }
         }
-        None
     }
 }
 

@@ -12,6 +12,7 @@ use super::epoch::Epoch;
 use super::letterbox::Padding;
 use super::skips::{Skip, Skips};
 use super::transform::{AugmentConfig, Canvas};
+use crate::dist::Shard;
 
 /// How batches are made.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +21,7 @@ pub struct LoaderConfig {
     pub height: u32,
     /// Of the canvas, in pixels.
     pub width: u32,
-    /// Images per batch, at least 1.
+    /// Images per batch, at least 1; of all processes together.
     pub batch: usize,
     /// Threads that decode and augment, at least 1.
     pub threads: usize,
@@ -37,6 +38,8 @@ pub struct LoaderConfig {
     pub augment: Option<AugmentConfig>,
     /// Where the image sits in its canvas.
     pub padding: Padding,
+    /// Which part of each batch is made; all of it, where one process trains.
+    pub shard: Shard,
     /// Bytes of decoded images that may be kept in memory between epochs.
     pub cache_bytes: u64,
 }
@@ -67,6 +70,7 @@ impl LoaderConfig {
             seed: 0,
             augment: None,
             padding: Padding::default(),
+            shard: Shard::default(),
             cache_bytes: 0,
         }
     }

@@ -28,8 +28,9 @@ impl Maker {
     ) {
         let size = self.shared.config.batch;
         for batch in batches {
-            let indices = &order[batch * size..order.len().min((batch + 1) * size)];
-            if sender.send(self.batch(indices)).is_err() {
+            let whole = &order[batch * size..order.len().min((batch + 1) * size)];
+            let share = &whole[self.shared.config.shard.of(whole.len())];
+            if sender.send(self.batch(share)).is_err() {
                 return;
             }
         }

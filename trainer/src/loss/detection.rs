@@ -4,6 +4,7 @@ use tch::{Kind, Reduction, Tensor};
 
 use super::assign::{Assignment, MAX_DISTANCE, Targets, assign};
 use super::boxes::{Boxes, complete_iou};
+use crate::dist::Collective;
 use crate::model::{AnchorGrid, HeadOutputs, REG_MAX, STRIDES, expected_distance};
 
 const BOX_WEIGHT: f64 = 7.5;
@@ -11,15 +12,20 @@ const CLASS_WEIGHT: f64 = 0.5;
 const DISTRIBUTION_WEIGHT: f64 = 1.5;
 
 /// The loss with its weights.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct DetectionLoss {
     /// Weight of the auxiliary head's loss, LibreYOLO's `aux_weight`.
     pub aux_weight: f64,
+    /// Processes whose batches are one batch: each computes its share of that one's loss.
+    pub group: Option<&'static dyn Collective>,
 }
 
 impl Default for DetectionLoss {
     fn default() -> Self {
-        Self { aux_weight: 0.25 }
+        Self {
+            aux_weight: 0.25,
+            group: None,
+        }
     }
 }
 
@@ -45,11 +51,11 @@ impl DetectionLoss {
     /// negative class are padding (see [`pad_targets`](super::pad_targets)). M may be 0.
     #[must_use]
     pub fn compute(&self, outputs: &HeadOutputs, targets: &Tensor) -> LossItems {
-        let main = head_loss(&outputs.main, targets);
+        let main = head_loss(&outputs.main, targets, self.group);
         let Some(levels) = &outputs.aux else {
             return main;
         };
-        let aux = head_loss(levels, targets);
+        let aux = head_loss(levels, targets, self.group);
         LossItems {
             total: main.total + self.aux_weight * aux.total,
             box_: main.box_ + self.aux_weight * aux.box_,
@@ -60,7 +66,11 @@ impl DetectionLoss {
     }
 }
 
-fn head_loss(levels: &[Tensor; 3], targets: &Tensor) -> LossItems {
+fn head_loss(
+    levels: &[Tensor; 3],
+    targets: &Tensor,
+    group: Option<&'static dyn Collective>,
+) -> LossItems {
     let grid = AnchorGrid::of(levels);
     let outputs =
         Tensor::cat(&levels.each_ref().map(|level| level.flatten(2, 3)), 2).to_kind(Kind::Float);
@@ -75,7 +85,13 @@ fn head_loss(levels: &[Tensor; 3], targets: &Tensor) -> LossItems {
         &targets,
     );
 
-    let label_sum = assignment.labels.sum(Kind::Float).clamp_min(1.0);
+    let label_sum = assignment.labels.sum(Kind::Float);
+    if let Some(group) = group {
+        // As tch's own operations: the loss has no other way to fail.
+        let summed = group.all_reduce_sum(&label_sum);
+        summed.unwrap_or_else(|error| panic!("{error}"));
+    }
+    let label_sum = label_sum.clamp_min(1.0);
     let cls = class_logits.binary_cross_entropy_with_logits::<Tensor>(
         &assignment.labels,
         None,

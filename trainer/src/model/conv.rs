@@ -3,7 +3,8 @@
 use tch::Tensor;
 use tch::nn::ModuleT;
 
-use super::variables::{Group, Scope};
+use super::variables::{Group, Scope, SharedSync};
+use crate::shim::{SyncBatchNorm, sync_batch_norm};
 
 const NORM_EPSILON: f64 = 1e-3;
 const NORM_MOMENTUM: f64 = 0.03;
@@ -156,6 +157,7 @@ struct BatchNorm {
     bias: Tensor,
     running_mean: Tensor,
     running_var: Tensor,
+    sync: SharedSync,
 }
 
 impl BatchNorm {
@@ -166,6 +168,7 @@ impl BatchNorm {
             bias: scope.constant("bias", &size, 0.0, Group::Bias),
             running_mean: scope.statistic("running_mean", &size, 0.0),
             running_var: scope.statistic("running_var", &size, 1.0),
+            sync: scope.sync(),
         };
         scope.counter("num_batches_tracked");
         module
@@ -174,6 +177,18 @@ impl BatchNorm {
 
 impl ModuleT for BatchNorm {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
+        if train && let Some(group) = self.sync.get() {
+            let layer = SyncBatchNorm {
+                weight: &self.weight,
+                bias: &self.bias,
+                running_mean: &self.running_mean,
+                running_var: &self.running_var,
+                momentum: NORM_MOMENTUM,
+                epsilon: NORM_EPSILON,
+            };
+            // As tch's own operations: a module has no other way to fail.
+            return sync_batch_norm(x, &layer, group).unwrap_or_else(|error| panic!("{error}"));
+        }
         x.batch_norm(
             Some(&self.weight),
             Some(&self.bias),

@@ -3,8 +3,11 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::ops::Div;
+use std::sync::{Arc, OnceLock};
 
 use tch::{Device, Kind, Tensor};
+
+use crate::shim::SyncGroup;
 
 /// What the optimizer makes of a parameter. The order is that of LibreYOLO's groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +53,11 @@ pub(super) struct Scope<'a> {
     path: String,
     variables: &'a RefCell<Vec<Variable>>,
     device: Device,
+    sync: SharedSync,
 }
+
+/// The processes whose batches all normalisations of a network take together, once that is set.
+pub(super) type SharedSync = Arc<OnceLock<&'static SyncGroup>>;
 
 impl<'a> Scope<'a> {
     pub(super) fn root(variables: &'a RefCell<Vec<Variable>>, device: Device) -> Self {
@@ -58,6 +65,7 @@ impl<'a> Scope<'a> {
             path: String::new(),
             variables,
             device,
+            sync: SharedSync::default(),
         }
     }
 
@@ -82,6 +90,11 @@ impl<'a> Scope<'a> {
     /// A counter at 0. Nothing in the forward pass reads it.
     pub(super) fn counter(&self, name: &str) {
         let _ = self.add(name, Tensor::from(0_i64), Role::Counter);
+    }
+
+    /// Of the whole network.
+    pub(super) fn sync(&self) -> SharedSync {
+        Arc::clone(&self.sync)
     }
 
     /// Values are drawn on the CPU, so that a seed gives the same network on every device.
@@ -113,6 +126,7 @@ impl<'a, T: Display> Div<T> for &Scope<'a> {
             path,
             variables: self.variables,
             device: self.device,
+            sync: self.sync(),
         }
     }
 }

@@ -8,7 +8,8 @@ use super::backbone::Backbone;
 use super::head::{Detect, default_class_width};
 use super::neck::{AuxNeck, Neck};
 use super::size::Size;
-use super::variables::{Parameter, Role, Scope, Variable};
+use super::variables::{Parameter, Role, Scope, SharedSync, Variable};
+use crate::shim::SyncGroup;
 
 /// What decides the shapes of all tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub struct Yolo9 {
     /// one count serves them all.
     pub(super) batches: Cell<i64>,
     channels_last: bool,
+    sync: SharedSync,
 }
 
 impl Yolo9 {
@@ -71,6 +73,7 @@ impl Yolo9 {
             let neck = AuxNeck::new(&(&scope / "aux"), &layout);
             (neck, detect("aux_head", class_width))
         });
+        let sync = scope.sync();
         Self {
             config: Yolo9Config {
                 class_width: Some(class_width),
@@ -83,6 +86,7 @@ impl Yolo9 {
             variables: variables.into_inner(),
             batches: Cell::new(0),
             channels_last: false,
+            sync,
         }
     }
 
@@ -176,6 +180,13 @@ impl Yolo9 {
             .iter()
             .filter(|variable| variable.role != Role::Counter);
         floats.map(|variable| variable.tensor.detach()).collect()
+    }
+
+    /// Makes the normalisations of the training pass take the batches of all processes of the group as one.
+    /// Once set it stays.
+    pub fn synchronise(&self, group: &'static SyncGroup) {
+        // A second group would have the first one's processes: a training has one.
+        let _ = self.sync.set(group);
     }
 
     /// Lays all kernels out as NHWC in memory, which convolutions on a CPU run faster with. Shapes,

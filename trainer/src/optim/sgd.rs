@@ -178,6 +178,15 @@ impl Sgd {
         Ok(())
     }
 
+    /// The gradients there are, not copies, in the order of the parameters.
+    #[must_use]
+    pub fn gradients(&self) -> Vec<Tensor> {
+        self.slots()
+            .map(|slot| slot.parameter.grad())
+            .filter(Tensor::defined)
+            .collect()
+    }
+
     /// Drops all gradients, so that the next backward pass starts anew.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -15,6 +16,7 @@ use tracing_subscriber::registry::LookupSpan;
 use super::directory::RunDir;
 
 static TRAIN_LOG: Mutex<Option<File>> = Mutex::new(None);
+static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Sends this process's log to stderr, in LibreYOLO's form: `TIME | LEVEL    | message`, times in UTC.
 ///
@@ -27,6 +29,11 @@ pub fn install() {
         .finish();
     // A second call leaves the first one's choice.
     let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+/// From now on only warnings and errors: of several processes, one tells the story.
+pub fn quiet() {
+    QUIET.store(true, Ordering::Relaxed);
 }
 
 /// Logs a panic as one line. Those of libtorch's bindings become the run's error, which says the same.
@@ -100,6 +107,9 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
+        if QUIET.load(Ordering::Relaxed) && *event.metadata().level() > Level::WARN {
+            return Ok(());
+        }
         let time: DateTime<Utc> = SystemTime::now().into();
         let level = match *event.metadata().level() {
             Level::ERROR => "ERROR",

@@ -21,5 +21,5 @@ mod weights;
 pub use atomic::replace_file;
 pub use directory::RunDir;
 pub use history::History;
-pub use status::{Progress, RunFacts, StatusFile};
+pub use status::{Progress, RunFacts, StatusFile, end_for_it};
 pub use weights::{SavedAs, save_checkpoint};

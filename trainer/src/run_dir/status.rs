@@ -1,6 +1,6 @@
 //! status.json: kept up to date while the run goes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, Utc};
@@ -210,6 +210,23 @@ impl StatusFile {
 
 fn now() -> DateTime<Utc> {
     SystemTime::now().into()
+}
+
+/// Ends the record of a run whose process can't do it any more.
+pub fn end_for_it(run_dir: &Path, error: RunError) {
+    let path = run_dir.join("status.json");
+    let result = std::fs::read(&path).and_then(|json| {
+        let mut status = Status::from_json(&json).map_err(std::io::Error::from)?;
+        status.state = Some(State::Failed);
+        status.error = Some(error);
+        status.eta_seconds = None;
+        status.updated_at = Some(now());
+        let json = status.to_json().map_err(std::io::Error::from)?;
+        replace_file(&path, json.as_bytes())
+    });
+    if let Err(e) = result {
+        tracing::warn!("could not write {}: {e}", path.display());
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,14 @@
-//! Calls into libtorch that `tch` doesn't offer; see `shim/shim.cpp`.
+//! Optimizer steps on all tensors at once.
 #![expect(unsafe_code, reason = "a foreign-function interface")]
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 
 use tch::Tensor;
 use torch_sys::C_tensor;
 
-/// An exception of libtorch, as its text.
-#[derive(Debug, thiserror::Error)]
-#[error("libtorch: {0}")]
-pub struct ShimError(String);
+use super::error::{ShimError, check};
 
 unsafe extern "C" {
-    fn aoti_torch_abi_version() -> u64;
-    fn gpurun_last_error() -> *const c_char;
     fn gpurun_fused_sgd(
         parameters: *const *const C_tensor,
         gradients: *const *const C_tensor,
@@ -40,12 +35,6 @@ pub(crate) struct FusedSgd {
     pub(crate) nesterov: bool,
     /// The momentum buffers hold nothing yet.
     pub(crate) first_step: bool,
-}
-
-/// The version of the loaded libtorch: a byte each for major, minor and patch, from the top.
-pub(crate) fn abi_version() -> u64 {
-    // SAFETY: takes nothing and only returns a constant.
-    unsafe { aoti_torch_abi_version() }
 }
 
 /// One SGD step on all parameters at once, in place.
@@ -93,13 +82,4 @@ pub(crate) fn clear_gradients(tensors: &[Tensor]) -> Result<(), ShimError> {
 
 fn pointers(tensors: &[Tensor]) -> Vec<*const C_tensor> {
     tensors.iter().map(Tensor::as_ptr).collect()
-}
-
-fn check(status: c_int) -> Result<(), ShimError> {
-    if status == 0 {
-        return Ok(());
-    }
-    // SAFETY: a NUL-terminated string that lives until this thread's next failure.
-    let text = unsafe { CStr::from_ptr(gpurun_last_error()) };
-    Err(ShimError(text.to_string_lossy().into_owned()))
 }

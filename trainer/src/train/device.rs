@@ -5,7 +5,8 @@ use std::thread;
 use tch::Device;
 
 use super::error::TrainError;
-use crate::config::Code;
+use crate::config::{Code, device_list};
+use crate::dist::Member;
 use crate::libtorch;
 
 /// CPUs this process may use: the machine's, less what its affinity and its cgroup's quota forbid.
@@ -13,11 +14,12 @@ pub fn usable_cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Limits libtorch to the usable CPUs, unless `OMP_NUM_THREADS` decides: a container with a quota of four
+/// Limits libtorch to this process's part of the usable CPUs, of `processes` on this machine, unless `OMP_NUM_THREADS` decides: a container with a quota of four
 /// CPUs on a host of two hundred would otherwise be throttled at every step.
-pub(super) fn limit_threads() -> usize {
+pub(super) fn limit_threads(processes: u32) -> usize {
     if std::env::var_os("OMP_NUM_THREADS").is_none() {
-        tch::set_num_threads(i32::try_from(usable_cpus()).unwrap_or(1));
+        let share = (usable_cpus() / processes.max(1) as usize).max(1);
+        tch::set_num_threads(i32::try_from(share).unwrap_or(1));
     }
     usize::try_from(tch::get_num_threads()).unwrap_or(1)
 }
@@ -51,6 +53,32 @@ pub(super) fn choose_device(name: &str) -> Result<Device, TrainError> {
         "device cuda:{card} was asked for, but {cards} CUDA devices can be used"
     ))
     .suggest("`gpurun-train smoke device=cuda` says why; device=cpu trains without"))
+}
+
+/// A process's device: its own of the list, or with one name the card of its number on this machine.
+///
+/// # Errors
+/// As [`choose_device`].
+pub(super) fn device_of(member: &Member, names: &str) -> Result<Device, TrainError> {
+    let local = member.local_rank as usize;
+    if let Some(list) = device_list(names) {
+        return match list.get(local) {
+            Some(name) => choose_device(name),
+            None => Err(TrainError::new(
+                Code::Conflict,
+                "ValueError",
+                format!("device={names} names no device for process {local} of this machine"),
+            )),
+        };
+    }
+    match names {
+        "auto" | "cuda" => match choose_device("auto")? {
+            Device::Cuda(_) => choose_device(&local.to_string()),
+            device if names == "auto" => Ok(device),
+            _ => choose_device("cuda"),
+        },
+        name => choose_device(name),
+    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@ use std::time::Instant;
 use tch::{Device, Kind, Tensor};
 
 use super::error::TrainError;
-use super::session::Session;
+use super::learner::{Learner, flatten, unflatten};
 use crate::checkpoint::Position;
 use crate::config::Code;
 use crate::data::Batch;
+use crate::dist::{Collective, Group};
 use crate::loss::{LossItems, pad_targets};
 use crate::run_dir::Progress;
 use crate::signal::Signals;
@@ -36,36 +37,56 @@ pub(super) enum EpochEnd {
     Stopped(Position),
 }
 
-impl Session {
-    /// Trains through the epoch's batches, from where an earlier process stopped in it.
+/// Whether all processes of a training take the next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Step,
+    /// One has no image for it.
+    Skip,
+    /// One was told to stop.
+    Stop,
+}
+
+impl Learner {
+    /// Trains through an epoch's batches, from where an earlier process stopped in it. `tick` is told of each step.
     ///
     /// # Errors
-    /// When an operation fails, the loss is no number, or no image can be used.
-    pub(super) fn train_epoch(&mut self, signals: &Signals) -> Result<EpochEnd, TrainError> {
+    /// When an operation fails, the loss is no number, no image can be used, or another process is gone.
+    pub(super) fn train_epoch(
+        &mut self,
+        epoch: u32,
+        position: Option<Position>,
+        signals: &Signals,
+        mut tick: impl FnMut(Progress),
+    ) -> Result<EpochEnd, TrainError> {
         let begin = Instant::now();
-        let position = self.position.take();
         let mut sums = position
             .as_ref()
             .map_or_else(LossSums::default, LossSums::from);
         let first_step = sums.steps;
         let steps_per_epoch = self.loader.batches() as u64;
-        let offset = u64::from(self.epoch) * steps_per_epoch;
+        let offset = u64::from(epoch) * steps_per_epoch;
         self.set_rates(offset + first_step);
         let mut images = 0;
         let first_batch = position.map_or(0, |position| position.batch);
         let first_batch = usize::try_from(first_batch).unwrap_or(usize::MAX);
-        let mut batches = self.loader.epoch_from(self.epoch as usize, first_batch);
+        let mut batches = self.loader.epoch_from(epoch as usize, first_batch);
         loop {
-            if signals.stop().is_some() {
-                return Ok(EpochEnd::Stopped(sums.at(batches.position())));
-            }
-            let Some(batch) = batches.next() else { break };
+            let at = batches.position();
+            let Some(share) = batches.next_share() else {
+                break;
+            };
+            let batch = match (self.agree(signals, share.is_some())?, share) {
+                (Next::Stop, _) => return Ok(EpochEnd::Stopped(sums.at(at))),
+                (Next::Step, Some(batch)) => batch,
+                _ => continue,
+            };
             let items = self.train_step(&batch)?;
-            sums.add(&items)?;
+            sums.add(&items, self.group)?;
             self.set_rates(offset + sums.steps);
             images += batch.len();
             let elapsed = begin.elapsed();
-            self.status.step(Progress {
+            tick(Progress {
                 step: sums.steps,
                 elapsed,
                 images_per_second: images as f64 / elapsed.as_secs_f64().max(1e-9),
@@ -82,6 +103,30 @@ impl Session {
         Ok(EpochEnd::Done(sums))
     }
 
+    /// What all processes do next. They must do the same: each waits for the others in every step.
+    fn agree(&self, signals: &Signals, has_images: bool) -> Result<Next, TrainError> {
+        let (stop, skip) = (signals.stop().is_some(), !has_images);
+        let (stop, skip) = match self.group {
+            None => (stop, skip),
+            Some(group) => {
+                let votes = Tensor::from_slice(&[f32::from(stop), f32::from(skip)]);
+                group.all_reduce_sum(&votes)?;
+                let votes = Vec::<f32>::try_from(votes)?;
+                (votes[0] > 0.0, votes[1] > 0.0)
+            }
+        };
+        if stop {
+            return Ok(Next::Stop);
+        }
+        if skip {
+            if has_images {
+                tracing::warn!("left out: a batch of which another process can read no image");
+            }
+            return Ok(Next::Skip);
+        }
+        Ok(Next::Step)
+    }
+
     fn train_step(&mut self, batch: &Batch) -> Result<LossItems, TrainError> {
         let images = to_input(batch, self.device)?;
         let targets = pad_targets(&batch.targets);
@@ -90,11 +135,24 @@ impl Session {
             .loss
             .compute(&self.model.forward_train(&images), &targets);
         items.total.f_backward()?;
+        self.sum_gradients()?;
         self.sgd.step()?;
         if let Some(ema) = &mut self.ema {
             ema.update(&self.model)?;
         }
         Ok(items)
+    }
+
+    /// Each process's loss is its share of the batch's, so the sum of their gradients is the batch's.
+    fn sum_gradients(&self) -> Result<(), TrainError> {
+        let Some(group) = self.group else {
+            return Ok(());
+        };
+        let gradients = self.sgd.gradients();
+        let flat = flatten(&gradients);
+        group.all_reduce_sum(&flat)?;
+        unflatten(&flat, &gradients);
+        Ok(())
     }
 
     /// Learning rate and momentum of the step with this index in the run.
@@ -122,12 +180,16 @@ impl LossSums {
         }
     }
 
-    fn add(&mut self, items: &LossItems) -> Result<(), TrainError> {
+    fn add(&mut self, items: &LossItems, group: Option<&Group>) -> Result<(), TrainError> {
         let parts = Tensor::stack(
             &[&items.total.detach(), &items.box_, &items.cls, &items.dfl],
             0,
         );
-        let parts = Vec::<f64>::try_from(parts.to_kind(Kind::Double).to_device(Device::Cpu))?;
+        let parts = parts.to_kind(Kind::Double).to_device(Device::Cpu);
+        if let Some(group) = group {
+            group.all_reduce_sum(&parts)?;
+        }
+        let parts = Vec::<f64>::try_from(parts)?;
         self.steps += 1;
         if parts.iter().any(|part| !part.is_finite()) {
             let message = format!(

@@ -6,6 +6,8 @@
 mod device;
 mod epoch;
 mod error;
+mod follow;
+mod learner;
 mod outcome;
 mod restore;
 mod run;
@@ -13,6 +15,7 @@ mod save;
 mod session;
 mod setup;
 mod source;
+mod state;
 mod val;
 mod validate;
 
@@ -20,5 +23,5 @@ pub use device::usable_cpus;
 pub use error::TrainError;
 pub use outcome::Outcome;
 pub use run::train;
-pub use setup::Setup;
+pub use setup::{Setup, check_batch};
 pub use val::{ValReport, val};

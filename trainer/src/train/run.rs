@@ -1,6 +1,5 @@
 //! The loop over the epochs.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use gpurun_protocol::metrics::EpochRow;
@@ -10,23 +9,29 @@ use serde_json::Value;
 
 use super::epoch::{EpochEnd, LossSums};
 use super::error::TrainError;
+use super::follow::{Verdict, catch, explained, follow};
 use super::outcome::Outcome;
 use super::session::Session;
 use super::setup::Setup;
 use super::validate::Validation;
+use crate::dist::Collective;
 use crate::run_dir::log;
 use crate::signal::Signals;
 
 /// The metric that decides which epoch is best.
 pub(super) const BEST_METRIC: &str = "metrics/mAP50-95";
 
-/// Trains to the end, or to a signal.
+/// Trains to the end, or to a signal. Of several processes, all but the first come to no outcome.
 ///
 /// # Errors
 /// What ended the run; its status.json tells the same.
-pub fn train(setup: Setup, signals: &Signals) -> Result<Outcome, TrainError> {
-    let mut session = catch(|| Session::begin(setup))?;
-    let result = catch(|| session.run(signals));
+pub fn train(setup: Setup, signals: &Signals) -> Result<Option<Outcome>, TrainError> {
+    let group = setup.group;
+    if let Some(group) = group.filter(|group| group.rank() > 0) {
+        return follow(setup, group, signals).map(|()| None);
+    }
+    let mut session = catch(|| Session::begin(setup)).map_err(|error| explained(error, group))?;
+    let result = catch(|| session.run(signals)).map_err(|error| explained(error, group));
     match &result {
         Ok(outcome) => tracing::info!(
             "Training complete in {:.2} hours",
@@ -45,13 +50,7 @@ pub fn train(setup: Setup, signals: &Signals) -> Result<Outcome, TrainError> {
         }
     }
     log::close_train_log();
-    result
-}
-
-/// libtorch's bindings panic where an operation fails; here that becomes an error.
-fn catch<T>(run: impl FnOnce() -> Result<T, TrainError>) -> Result<T, TrainError> {
-    catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|panic| Err(TrainError::from_panic(panic.as_ref())))
+    result.map(Some)
 }
 
 enum Validated {
@@ -65,7 +64,12 @@ impl Session {
         self.introduce();
         while self.epoch < self.config.epochs {
             let begin = Instant::now();
-            let sums = match self.train_epoch(signals)? {
+            let position = self.position.take();
+            let status = &mut self.status;
+            let end = self
+                .learner
+                .train_epoch(self.epoch, position, signals, |step| status.step(step))?;
+            let sums = match end {
                 EpochEnd::Done(sums) => sums,
                 EpochEnd::Stopped(position) => return Err(self.stop(position, signals)),
             };
@@ -79,11 +83,15 @@ impl Session {
                 Validated::Yes(validation) => Some(validation),
                 Validated::NotDue => None,
                 Validated::Stopped => {
-                    return Err(self.stop(sums.at(self.loader.batches()), signals));
+                    let position = sums.at(self.learner.loader.batches());
+                    self.tell_the_others(Verdict::End)?;
+                    return Err(self.stop(position, signals));
                 }
             };
             let row = self.epoch_row(&sums, validation.as_ref(), begin.elapsed().as_secs_f64());
             self.finish_epoch(row)?;
+            let is_over = self.is_patience_over() || self.epoch == self.config.epochs;
+            self.tell_the_others(if is_over { Verdict::End } else { Verdict::GoOn })?;
             if self.is_patience_over() {
                 tracing::info!(
                     "Early stopping triggered after {} epochs (patience={})",
@@ -97,20 +105,20 @@ impl Session {
     }
 
     fn introduce(&self) {
-        self.name_skips();
-        let steps = self.loader.batches();
+        self.learner.name_skips();
+        let steps = self.learner.loader.batches();
         tracing::info!("Starting training for {} epochs", self.config.epochs);
         tracing::info!(
             "Model: YOLOv9-{}, {} classes, {} px, on {:?} with {} threads",
             self.metadata.size,
             self.metadata.names.len(),
             self.config.imgsz,
-            self.device,
+            self.learner.device,
             tch::get_num_threads()
         );
         tracing::info!(
             "{} training images, {steps} steps an epoch, batch size {}",
-            self.loader.len(),
+            self.learner.loader.len(),
             self.config.batch
         );
         if self.config.no_aug_epochs > 0
@@ -133,7 +141,11 @@ impl Session {
             return Ok(Validated::NotDue);
         };
         tracing::info!("Running validation for epoch {finished}");
-        let model = self.ema.as_ref().map_or(&self.model, |ema| ema.model());
+        let learner = &self.learner;
+        let model = learner
+            .ema
+            .as_ref()
+            .map_or(&learner.model, |ema| ema.model());
         let Some(validation) = validator.run(model, signals, || status.touch())? else {
             return Ok(Validated::Stopped);
         };
@@ -173,7 +185,10 @@ impl Session {
             );
         }
         for group in 0..3 {
-            values.insert(format!("lr/group{group}"), self.sgd.learning_rate().into());
+            values.insert(
+                format!("lr/group{group}"),
+                self.learner.sgd.learning_rate().into(),
+            );
         }
         EpochRow {
             epoch: self.epoch + 1,

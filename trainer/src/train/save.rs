@@ -65,8 +65,8 @@ impl Session {
     }
 
     fn checkpoint(&self, position: Option<Position>, row: Option<&EpochRow>) -> Checkpoint {
-        let train_model = dense(self.model.state_dict());
-        let model = match &self.ema {
+        let train_model = dense(self.learner.model.state_dict());
+        let model = match &self.learner.ema {
             Some(ema) => dense(ema.model().state_dict()),
             None => train_model
                 .iter()
@@ -85,10 +85,11 @@ impl Session {
                 config: self.record.clone(),
                 train_model,
                 ema_updates: self
+                    .learner
                     .ema
                     .as_ref()
                     .map(|ema| i64::try_from(ema.updates()).unwrap_or(i64::MAX)),
-                optimizer: Some(self.sgd.state()),
+                optimizer: Some(self.learner.sgd.state()),
             }),
         }
     }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use gpurun_dataset::{DataConfig, Sample, Split};
 use tch::Device;
 
-use super::device::{choose_device, limit_threads};
+use super::device::{choose_device, device_of, limit_threads};
 use super::error::TrainError;
 use super::restore;
 use super::source::Source;
 use crate::config::{Assignment, Code, TrainConfig};
+use crate::dist::{Group, Member};
 use crate::run_dir::RunDir;
 
 /// A run that can start.
@@ -22,6 +23,8 @@ pub struct Setup {
     pub(super) device: Device,
     /// The directory a resumed run goes on in; none makes a new one.
     pub(super) continued: Option<PathBuf>,
+    /// The processes that train together; none where this one trains alone.
+    pub(super) group: Option<&'static Group>,
 }
 
 impl Setup {
@@ -30,9 +33,17 @@ impl Setup {
     ///
     /// # Errors
     /// For settings, data, weights or a device that can't be used, each with its exit code.
-    pub fn prepare(config: TrainConfig, explicit: &[Assignment]) -> Result<Setup, TrainError> {
-        let device = choose_device(&config.device)?;
-        limit_threads();
+    pub fn prepare(
+        config: TrainConfig,
+        explicit: &[Assignment],
+        member: Option<Member>,
+    ) -> Result<Setup, TrainError> {
+        let device = match &member {
+            Some(member) => device_of(member, &config.device)?,
+            None => choose_device(&config.device)?,
+        };
+        let local = member.as_ref().map_or(1, |member| member.local_world);
+        limit_threads(local);
         let source = Source::read(&config)?;
         let (config, continued) = match &source {
             Source::Resume { checkpoint, path } => (
@@ -41,6 +52,9 @@ impl Setup {
             ),
             _ => (config, None),
         };
+        if let Some(member) = &member {
+            check_batch(config.batch, member.world)?;
+        }
         let data = load_data(&config.data)?;
         let train_samples = samples(&data, Split::Train)?;
         let val_samples = if config.val {
@@ -48,7 +62,16 @@ impl Setup {
         } else {
             vec![]
         };
+        if let Some(member) = &member {
+            check_images(train_samples.len(), config.batch, member.world)?;
+        }
+        let group = match member {
+            // It serves the backward pass too, to the end of the process.
+            Some(member) => Some(&*Box::leak(Box::new(Group::join(member, device)?))),
+            None => None,
+        };
         Ok(Setup {
+            group,
             config,
             data,
             train_samples,
@@ -58,6 +81,34 @@ impl Setup {
             continued,
         })
     }
+}
+
+/// Whether each of `world` processes gets as many images of a batch.
+///
+/// # Errors
+/// With the nearest batches that can be shared.
+pub fn check_batch(batch: u32, world: u32) -> Result<(), TrainError> {
+    if batch.is_multiple_of(world) {
+        return Ok(());
+    }
+    let (below, above) = (batch / world * world, batch.next_multiple_of(world));
+    let message = format!("batch={batch} can't be shared equally by {world} devices");
+    let nearest = match below {
+        0 => format!("The nearest batch that can is {above}"),
+        _ => format!("The nearest batches that can are {below} and {above}"),
+    };
+    Err(TrainError::new(Code::Conflict, "ValueError", message).suggest(nearest))
+}
+
+/// Whether there is one whole batch: a smaller last one couldn't be shared equally.
+fn check_images(images: usize, batch: u32, world: u32) -> Result<(), TrainError> {
+    if images >= batch as usize {
+        return Ok(());
+    }
+    let message =
+        format!("{images} training images are not one batch of {batch} for {world} devices");
+    Err(TrainError::new(Code::Conflict, "ValueError", message)
+        .suggest("Take a smaller batch, or one device"))
 }
 
 pub(super) fn load_data(path: &Path) -> Result<DataConfig, TrainError> {
@@ -99,7 +150,17 @@ mod tests {
             device: "cpu".to_owned(),
             ..TrainConfig::default()
         };
-        Setup::prepare(config, &[])
+        Setup::prepare(config, &[], None)
+    }
+
+    #[test]
+    fn batches_that_cannot_be_shared_name_the_nearest() {
+        assert!(check_batch(16, 4).is_ok());
+        let error = check_batch(18, 4).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.suggestion.unwrap().ends_with("are 16 and 20"));
+        let error = check_batch(2, 4).unwrap_err();
+        assert!(error.suggestion.unwrap().ends_with("is 4"));
     }
 
     #[test]

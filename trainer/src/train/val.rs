@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use super::device::{choose_device, limit_threads};
 use super::error::TrainError;
+use super::learner::{loader_threads, padding};
 use super::restore::load_all;
-use super::session::{architecture, loader_threads, padding};
 use super::setup::{load_data, samples};
 use super::source::{Source, weights};
+use super::state::architecture;
 use super::validate::{Validator, ValidatorConfig};
 use crate::checkpoint::Checkpoint;
 use crate::config::{Code, ValConfig};
@@ -41,7 +42,7 @@ pub struct ValReport {
 /// For data, weights or a device that can't be used, and on a signal.
 pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainError> {
     let device = choose_device(&config.device)?;
-    limit_threads();
+    limit_threads(1);
     let data = load_data(&config.data)?;
     let samples = samples(&data, split(&config.split))?;
     let Source::Weights {

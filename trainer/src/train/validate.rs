@@ -7,7 +7,7 @@ use tch::{Device, Kind, Tensor};
 
 use super::epoch::to_input;
 use super::error::TrainError;
-use super::session::loader_threads;
+use super::learner::loader_threads;
 use crate::config::TrainConfig;
 use crate::data::{Loader, LoaderConfig, Padding};
 use crate::eval::{Detection, GroundTruth, NmsConfig, evaluate, metrics, multi_label};

@@ -4,4 +4,5 @@
 mod errors;
 mod interruption;
 mod run;
+mod several;
 mod support;

@@ -1,0 +1,164 @@
+//! What learns: the network, its optimizer, its batches. Every process of a training has one.
+
+use tch::{Cuda, Device, Tensor};
+
+use super::error::TrainError;
+use super::state::State;
+use crate::config::{Scheduler, TrainConfig};
+use crate::data::{AugmentConfig, Loader, LoaderConfig, Padding};
+use crate::dist::{Collective, Group, Shard, SyncGroup};
+use crate::loss::DetectionLoss;
+use crate::model::Yolo9;
+use crate::optim::{Decay, Ema, Schedule, ScheduleConfig, Sgd};
+
+/// Decoded images kept in memory between epochs, so that a small set is decoded once.
+const CACHE_BYTES: u64 = 1 << 30;
+
+pub(super) struct Learner {
+    pub(super) device: Device,
+    pub(super) model: Yolo9,
+    pub(super) ema: Option<Ema>,
+    pub(super) sgd: Sgd,
+    pub(super) schedule: Schedule,
+    pub(super) loss: DetectionLoss,
+    pub(super) loader: Loader,
+    /// The processes that train together; none where this one trains alone.
+    pub(super) group: Option<&'static Group>,
+}
+
+/// Makes everything that draws random numbers draw the run's.
+pub(super) fn seed(config: &TrainConfig, device: Device) {
+    tch::manual_seed(i64::try_from(config.seed).unwrap_or(0));
+    if let Device::Cuda(_) = device {
+        Cuda::manual_seed_all(config.seed);
+        Cuda::cudnn_set_benchmark(true);
+    }
+}
+
+impl Learner {
+    /// Takes the parts together. In a group, process 0's weights become everyone's.
+    ///
+    /// # Errors
+    /// When another process is gone.
+    pub(super) fn new(
+        config: &TrainConfig,
+        state: State,
+        loader: Loader,
+        group: Option<&'static Group>,
+    ) -> Result<Learner, TrainError> {
+        let State {
+            model, ema, sgd, ..
+        } = state;
+        let steps = u64::try_from(loader.batches()).unwrap_or(1).max(1);
+        if let Some(group) = group {
+            model.synchronise(SyncGroup::leaked(Box::new(|tensor| {
+                group.all_reduce_sum(tensor).map_err(Into::into)
+            })));
+            share_from_first(group, &model.float_tensors())?;
+        }
+        Ok(Learner {
+            device: model.device(),
+            model,
+            ema,
+            sgd,
+            schedule: Schedule::new(schedule(config, steps)),
+            loss: DetectionLoss {
+                aux_weight: config.aux_weight,
+                group: group.map(|group| group as &dyn Collective),
+            },
+            loader,
+            group,
+        })
+    }
+}
+
+/// Makes all processes' tensors those of process 0.
+fn share_from_first(group: &Group, tensors: &[Tensor]) -> Result<(), TrainError> {
+    let flat = flatten(tensors);
+    group.broadcast(&flat, 0)?;
+    unflatten(&flat, tensors);
+    Ok(())
+}
+
+/// One vector of all values, in the order of the tensors.
+pub(super) fn flatten(tensors: &[Tensor]) -> Tensor {
+    let flat: Vec<Tensor> = tensors.iter().map(|tensor| tensor.flatten(0, -1)).collect();
+    Tensor::cat(&flat, 0)
+}
+
+/// Puts the values of a vector made by [`flatten`] back where they came from.
+pub(super) fn unflatten(flat: &Tensor, tensors: &[Tensor]) {
+    let lengths: Vec<i64> = tensors.iter().map(|tensor| tensor.numel() as i64).collect();
+    for (values, tensor) in flat.split_with_sizes(lengths, 0).iter().zip(tensors) {
+        tensor.shallow_clone().copy_(&values.view_as(tensor));
+    }
+}
+
+/// This process's share of each batch.
+pub(super) fn shard(group: Option<&Group>) -> Shard {
+    group.map_or_else(Shard::default, |group| Shard {
+        rank: group.rank() as usize,
+        world: group.world() as usize,
+    })
+}
+
+/// The training images, this process's share of each batch.
+pub(super) fn train_loader(
+    config: &TrainConfig,
+    padding: Padding,
+    device: Device,
+    shard: Shard,
+) -> LoaderConfig {
+    let epochs = config.epochs as usize;
+    LoaderConfig {
+        threads: loader_threads(config.workers, device),
+        seed: config.seed,
+        padding,
+        cache_bytes: CACHE_BYTES,
+        shard,
+        augment: Some(AugmentConfig {
+            mosaic: config.mosaic,
+            mosaic_until: AugmentConfig::mosaic_epochs(epochs, config.no_aug_epochs as usize),
+            translate: config.translate,
+            scale: config.mosaic_scale,
+            hsv: config.hsv_prob,
+            flip_horizontal: config.flip_prob,
+            ..AugmentConfig::default()
+        }),
+        ..LoaderConfig::train(config.imgsz, config.batch as usize)
+    }
+}
+
+/// As a checkpoint names it.
+pub(super) fn padding(letterbox_pad: &str) -> Padding {
+    match letterbox_pad {
+        "center" => Padding::Center,
+        _ => Padding::TopLeft,
+    }
+}
+
+/// No more threads than CPUs: they would only take turns. Where the CPUs train too, half of them at most.
+pub(super) fn loader_threads(workers: u32, device: Device) -> usize {
+    let cpus = match device {
+        Device::Cpu => super::device::usable_cpus().div_ceil(2),
+        _ => super::device::usable_cpus(),
+    };
+    (workers as usize).clamp(1, cpus)
+}
+
+fn schedule(config: &TrainConfig, steps_per_epoch: u64) -> ScheduleConfig {
+    ScheduleConfig {
+        decay: match config.scheduler {
+            Scheduler::Linear => Decay::Linear,
+            Scheduler::Cosine => Decay::Cosine,
+        },
+        learning_rate: config.lr0,
+        warmup_start: config.warmup_lr_start,
+        min_ratio: config.min_lr_ratio,
+        momentum: config.momentum,
+        warmup_momentum: config.warmup_momentum,
+        steps_per_epoch,
+        warmup_epochs: config.warmup_epochs.into(),
+        epochs: config.epochs.into(),
+    }
+}

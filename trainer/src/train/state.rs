@@ -1,0 +1,150 @@
+//! What a run starts from: fresh, with weights, or where a checkpoint stands.
+
+use tch::Device;
+
+use super::error::TrainError;
+use super::restore::{load, load_all};
+use super::source::Source;
+use crate::checkpoint::{Best, Position};
+use crate::config::{Code, TrainConfig};
+use crate::model::{Size, Yolo9, Yolo9Config};
+use crate::optim::{Ema, EmaConfig, Sgd, SgdConfig};
+
+/// LibreYOLO builds a scratch network for 80 classes before it fits the dataset's; only size t's class
+/// towers are wider for it.
+const SCRATCH_CLASS_WIDTH_T: i64 = 80;
+
+/// What a checkpoint can restore.
+pub(super) struct State {
+    pub(super) model: Yolo9,
+    pub(super) ema: Option<Ema>,
+    pub(super) sgd: Sgd,
+    pub(super) size: Size,
+    pub(super) letterbox_pad: String,
+    pub(super) best: Best,
+    pub(super) epoch: u32,
+    pub(super) position: Option<Position>,
+    /// The last finished epoch's line of the history.
+    pub(super) row: Option<String>,
+}
+
+impl State {
+    /// Builds the network and loads what there is.
+    ///
+    /// # Errors
+    /// When the weights don't fit, or the device has no memory.
+    pub(super) fn build(
+        config: &TrainConfig,
+        source: Source,
+        classes: usize,
+        device: Device,
+    ) -> Result<State, TrainError> {
+        let nc = i64::try_from(classes)
+            .map_err(|e| TrainError::new(Code::DataInvalid, "ValueError", e.to_string()))?;
+        let aux = config.aux_weight > 0.0;
+        match source {
+            Source::Scratch(size) => {
+                let class_width = (size == Size::T).then_some(SCRATCH_CLASS_WIDTH_T);
+                let model = Yolo9::new(
+                    &Yolo9Config {
+                        size,
+                        nc,
+                        class_width,
+                        aux,
+                    },
+                    device,
+                );
+                Ok(State::fresh(config, model, "topleft".to_owned()))
+            }
+            Source::Weights {
+                state,
+                letterbox_pad,
+            } => {
+                let shape = architecture(&state)?;
+                let model = Yolo9::new(&Yolo9Config { nc, aux, ..shape }, device);
+                let report = load(&model, &state)?;
+                tracing::info!(
+                    "Weights loaded: {} tensors, {} start anew",
+                    report.loaded,
+                    report.missing.len() + report.other_classes.len()
+                );
+                Ok(State::fresh(config, model, letterbox_pad))
+            }
+            Source::Resume { checkpoint, path } => {
+                let shape = architecture(&checkpoint.model)?;
+                let model = Yolo9::new(&Yolo9Config { nc, aux, ..shape }, device);
+                let mut state =
+                    State::fresh(config, model, checkpoint.metadata.letterbox_pad.clone());
+                let Some(training) = checkpoint.training else {
+                    return Ok(state);
+                };
+                load_all(&state.model, &training.train_model, "the weights")?;
+                if let Some(ema) = &mut state.ema {
+                    load_all(ema.model(), &checkpoint.model, "the averaged weights")?;
+                    ema.set_updates(
+                        training
+                            .ema_updates
+                            .and_then(|n| u64::try_from(n).ok())
+                            .unwrap_or(0),
+                    );
+                }
+                if let Some(optimizer) = &training.optimizer {
+                    state.sgd.load_state(optimizer).map_err(|e| {
+                        TrainError::new(Code::ModelLoadFailed, "ValueError", e.to_string())
+                    })?;
+                }
+                state.best = training.best;
+                state.epoch = training.finished_epochs;
+                state.position = training.position;
+                state.row = training.row;
+                tracing::info!(
+                    "Resuming from {}: {} epochs done",
+                    path.display(),
+                    state.epoch
+                );
+                Ok(state)
+            }
+        }
+    }
+
+    fn fresh(config: &TrainConfig, mut model: Yolo9, letterbox_pad: String) -> State {
+        if model.device() == Device::Cpu {
+            model.to_channels_last();
+        }
+        let ema = config.ema.then(|| {
+            Ema::new(
+                &model,
+                EmaConfig {
+                    decay: config.ema_decay,
+                    ..EmaConfig::default()
+                },
+            )
+        });
+        let sgd = Sgd::new(
+            model.parameters(),
+            SgdConfig {
+                learning_rate: config.lr0,
+                momentum: config.momentum,
+                weight_decay: config.weight_decay,
+                nesterov: config.nesterov,
+            },
+        );
+        let size = model.config().size;
+        State {
+            model,
+            ema,
+            sgd,
+            size,
+            letterbox_pad,
+            best: Best::default(),
+            epoch: 0,
+            position: None,
+            row: None,
+        }
+    }
+}
+
+pub(super) fn architecture(state: &[(String, tch::Tensor)]) -> Result<Yolo9Config, TrainError> {
+    Yolo9Config::of_state_dict(state)
+        .map_err(|e| TrainError::new(Code::ModelLoadFailed, "RuntimeError", e.to_string()))
+}

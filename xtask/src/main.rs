@@ -1,6 +1,7 @@
 //! Set-up and checks of this repository: `cargo xtask <command>`.
 
 mod bench_cli;
+mod clouds;
 mod demo;
 mod libtorch;
 mod output;
@@ -21,6 +22,7 @@ Commands:
   test [--full]     everything a change must pass; --full adds whole trainings and real LibreYOLO
   libtorch [--dir DIR] [--verify]   fetch the CPU libtorch set that the trainer links
                                     (DIR: else $LIBTORCH, else .libtorch in the workspace)
+  clouds VENDOR [--port P] …        a simulated marketplace to play with (vast, lambda)
   bench-cli [--quick] [--json]      what starting gpurun costs, against a hello-world of its crates
 ";
 
@@ -45,6 +47,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Error> {
         "demo" => demo::run_demo(options),
         "test" => test::run_all(options),
         "libtorch" => Ok(libtorch::run(options)?),
+        "clouds" => clouds::simulate(options),
         "bench-cli" => bench_cli::run(options),
         "help" | "--help" | "-h" => {
             say(HELP);

@@ -11,6 +11,8 @@ use crate::process::{root, run};
 pub(crate) enum Set {
     /// pycocotools: the reference of our validation.
     Quick,
+    /// The marketplaces' own clients, which must find our simulators real.
+    Clients,
     /// The real LibreYOLO with a whole torch: 5 GB and minutes.
     Full,
 }
@@ -19,6 +21,7 @@ impl Set {
     fn folder(self) -> &'static str {
         match self {
             Self::Quick => "quick",
+            Self::Clients => "clients",
             Self::Full => "full",
         }
     }
@@ -26,6 +29,7 @@ impl Set {
     fn requirements(self) -> &'static [&'static str] {
         match self {
             Self::Quick => &["pycocotools==2.0.11"],
+            Self::Clients => &["vastai==1.9.1", "lambda-ai-cloud-api-client==2.4.1"],
             Self::Full => &["torch==2.13.0", "libreyolo==1.6.0", "onnxruntime"],
         }
     }

@@ -9,6 +9,7 @@ mod error;
 mod fault;
 mod machine;
 mod money;
+mod passing;
 mod phase;
 mod rental;
 mod request;

@@ -1,8 +1,10 @@
 //! Faults that strike boxes and accounts, whoever the vendor.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use rust_decimal::Decimal;
 
-use super::{Fault, Phase, Why, World};
+use super::{Fault, Phase, Rental, Why, World};
+use crate::boxes::Gpus;
 
 impl World {
     /// Lets a fault happen now: to the box named, or else to all boxes. What isn't such a fault does nothing.
@@ -76,5 +78,36 @@ impl World {
             rate.hourly *= factor;
         }
         self.reprice(id, rates);
+    }
+}
+
+impl Rental {
+    /// What a create's faults do to the box it makes.
+    pub(crate) fn afflict(&mut self, fault: &Fault, now: DateTime<Utc>) {
+        match fault {
+            Fault::StuckLoading => self.turn(Phase::Booting { ready_at: None }, now),
+            Fault::BrokenHost => self.turn(
+                Phase::Broken {
+                    message: "Error: OCI runtime create failed: nvidia-container-cli: device error"
+                        .to_owned(),
+                },
+                now,
+            ),
+            Fault::DiskFullOnPull => self.turn(
+                Phase::Broken {
+                    message: "Error: failed to register layer: no space left on device".to_owned(),
+                },
+                now,
+            ),
+            Fault::SshRefused => self.ssh_refused = true,
+            Fault::KeyMissing => self.order.keys.clear(),
+            Fault::BrokenGpu => self.gpu_state = Gpus::Broken,
+            Fault::GpuMissing => self.gpus_now = self.gpus_now.saturating_sub(1),
+            Fault::ListingLag { seconds } => {
+                let lag = i64::try_from(*seconds).unwrap_or(i64::MAX / 1000);
+                self.hidden_until = Some(now + TimeDelta::seconds(lag));
+            }
+            _ => {}
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! The world behind an API: machines, boxes, money. Time passes in it when it is asked.
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -9,7 +7,7 @@ use serde::Serialize;
 use super::{
     Arms, Clock, Fault, Logged, Machine, Order, Phase, Rate, Rental, SimConfig, SimVolume, Why,
 };
-use crate::boxes::{BoxSpec, Boxes, Gpus};
+use crate::boxes::Boxes;
 
 /// A public key on the account.
 #[derive(Debug, Clone, Serialize)]
@@ -223,35 +221,6 @@ impl World {
         true
     }
 
-    /// Lets everything happen that is due, each at its own time.
-    pub fn settle(&mut self) {
-        let now = self.now();
-        for index in 0..self.rentals.len() {
-            let phase = self.rentals[index].phase().clone();
-            match phase {
-                Phase::Booting { ready_at: Some(at) } if at <= now => self.run(index, at),
-                Phase::Ending {
-                    gone_at: Some(at), ..
-                } if at <= now => self.remove(index, at),
-                Phase::Waiting => {
-                    let id = self.rentals[index].id().to_owned();
-                    self.start(&id);
-                }
-                _ => {}
-            }
-        }
-        for index in 0..self.rentals.len() {
-            let rental = &self.rentals[index];
-            if let Some(at) = rental.doomed_at.filter(|at| *at <= now)
-                && rental.phase().is_alive()
-            {
-                self.remove(index, at);
-            }
-        }
-        self.end_contracts(now);
-        self.stop_if_broke();
-    }
-
     /// Starts a running box anew; its disk stays.
     pub fn reboot(&mut self, id: &str) -> bool {
         let now = self.now();
@@ -331,85 +300,9 @@ impl World {
         }
     }
 
-    /// Lets time pass, and everything happen that falls into it.
-    pub fn advance(&mut self, by: Duration) {
-        self.clock.advance(by);
-        self.settle();
-    }
-
-    fn run(&mut self, index: usize, at: DateTime<Utc>) {
-        let spec = {
-            let rental = &self.rentals[index];
-            let machine = self.machine(rental.order.machine);
-            BoxSpec::new(rental, machine)
-        };
-        let started = if self.rentals[index].ssh_refused {
-            Ok(self.boxes.refusing())
-        } else {
-            self.boxes.start(&spec)
-        };
-        let ssh = match started {
-            Ok(ssh) => ssh,
-            Err(error) => {
-                self.mishaps.push(error.to_string());
-                None
-            }
-        };
-        let rental = &mut self.rentals[index];
-        rental.ssh = ssh;
-        rental.turn(Phase::Running, at);
-    }
-
-    fn remove(&mut self, index: usize, at: DateTime<Utc>) {
-        let rental = &mut self.rentals[index];
-        let id = rental.id().to_owned();
-        let held = rental.phase().holds_gpus();
-        let (machine, gpus) = (rental.order.machine, rental.order.gpus);
-        rental.ssh = None;
-        rental.turn(Phase::Gone, at);
-        if held {
-            self.give_gpus(machine, gpus);
-        }
-        if let Err(error) = self.boxes.destroy(&id) {
-            self.mishaps.push(error.to_string());
-        }
-    }
-
     pub(crate) fn halt(&mut self, id: &str) {
         if let Err(error) = self.boxes.stop(id) {
             self.mishaps.push(error.to_string());
-        }
-    }
-
-    fn end_contracts(&mut self, now: DateTime<Utc>) {
-        let ended: Vec<u64> = self
-            .machines
-            .iter()
-            .filter(|machine| machine.contract_end.is_some_and(|end| end <= now))
-            .map(|machine| machine.id)
-            .collect();
-        let struck: Vec<String> = self
-            .rentals
-            .iter()
-            .filter(|rental| rental.phase().holds_gpus() && ended.contains(&rental.order.machine))
-            .map(|rental| rental.id().to_owned())
-            .collect();
-        for id in struck {
-            self.stop(&id, Why::ContractEnd);
-        }
-    }
-
-    fn stop_if_broke(&mut self) {
-        if self.balance() > Decimal::ZERO {
-            return;
-        }
-        let running = self
-            .rentals
-            .iter()
-            .filter(|rental| rental.phase().holds_gpus());
-        let ids: Vec<String> = running.map(|rental| rental.id().to_owned()).collect();
-        for id in ids {
-            self.stop(&id, Why::Credit);
         }
     }
 
@@ -434,35 +327,5 @@ impl std::fmt::Debug for World {
             .field("rentals", &self.rentals)
             .field("mishaps", &self.mishaps)
             .finish_non_exhaustive()
-    }
-}
-
-impl Rental {
-    fn afflict(&mut self, fault: &Fault, now: DateTime<Utc>) {
-        match fault {
-            Fault::StuckLoading => self.turn(Phase::Booting { ready_at: None }, now),
-            Fault::BrokenHost => self.turn(
-                Phase::Broken {
-                    message: "Error: OCI runtime create failed: nvidia-container-cli: device error"
-                        .to_owned(),
-                },
-                now,
-            ),
-            Fault::DiskFullOnPull => self.turn(
-                Phase::Broken {
-                    message: "Error: failed to register layer: no space left on device".to_owned(),
-                },
-                now,
-            ),
-            Fault::SshRefused => self.ssh_refused = true,
-            Fault::KeyMissing => self.order.keys.clear(),
-            Fault::BrokenGpu => self.gpu_state = Gpus::Broken,
-            Fault::GpuMissing => self.gpus_now = self.gpus_now.saturating_sub(1),
-            Fault::ListingLag { seconds } => {
-                let lag = i64::try_from(*seconds).unwrap_or(i64::MAX / 1000);
-                self.hidden_until = Some(now + TimeDelta::seconds(lag));
-            }
-            _ => {}
-        }
     }
 }

@@ -46,7 +46,17 @@ const TOOLS: [Tool; 6] = [
 ];
 
 /// What the tests' simulated boxes are made of.
-const BOX_TOOLS: [Tool; 3] = [
+const BOX_TOOLS: [Tool; 5] = [
+    Tool {
+        package: "iproute2",
+        program: "ip",
+        probe: &["-V"],
+    },
+    Tool {
+        package: "e2fsprogs",
+        program: "test",
+        probe: &["-x", "/sbin/mkfs.ext4"],
+    },
     Tool {
         package: "openssh-server",
         program: "test",

@@ -1,4 +1,4 @@
-//! `gpurun-clouds VENDOR [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain] [--virtual]`: a simulated marketplace to play with.
+//! `gpurun-clouds VENDOR [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain|isolated] [--virtual]`: a simulated marketplace to play with.
 #![expect(clippy::print_stdout, reason = "the program's only output")]
 
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::vast::Vast;
 use gpurun_clouds::{ClockKind, Cloud, SimConfig};
 
-const USAGE: &str = "usage: gpurun-clouds vast|lambda [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain] [--virtual]";
+const USAGE: &str = "usage: gpurun-clouds vast|lambda [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain|isolated] [--virtual]";
 
 fn main() -> ExitCode {
     match start(std::env::args().skip(1)) {
@@ -63,6 +63,7 @@ fn start(mut arguments: impl Iterator<Item = String>) -> Result<Cloud, Box<dyn s
                 config.boxes = match value()?.as_str() {
                     "none" => BoxKind::None,
                     "plain" => BoxKind::Plain,
+                    "isolated" => BoxKind::Isolated,
                     other => return Err(format!("there are no boxes `{other}`\n{USAGE}").into()),
                 }
             }

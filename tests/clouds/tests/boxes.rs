@@ -10,9 +10,9 @@ use gpurun_clouds::{Cloud, Fault, SimConfig};
 use serde_json::{Value, json};
 
 /// `None`, said aloud, where this machine can't run boxes.
-fn cloud() -> Option<Cloud> {
+fn cloud(boxes: BoxKind) -> Option<Cloud> {
     let config = SimConfig {
-        boxes: BoxKind::Plain,
+        boxes,
         ..SimConfig::default()
     };
     match Vast::start(config) {
@@ -108,7 +108,9 @@ fn put_state(cloud: &Cloud, id: &str, state: &str) {
 
 #[test]
 fn a_box_is_a_machine_of_its_own() {
-    let Some(cloud) = cloud() else { return };
+    let Some(cloud) = cloud(BoxKind::Plain) else {
+        return;
+    };
     let client = Client::new();
     let (id, address) = rent(&cloud, &client, "4000108");
     assert_eq!(
@@ -158,7 +160,9 @@ fn sleepers(folder: &Path) -> usize {
 
 #[test]
 fn gpus_can_be_missing_or_broken_and_keys_too() {
-    let Some(cloud) = cloud() else { return };
+    let Some(cloud) = cloud(BoxKind::Plain) else {
+        return;
+    };
     let client = Client::new();
     cloud.arm(Fault::GpuMissing);
     cloud.arm(Fault::BrokenGpu);
@@ -183,7 +187,9 @@ fn gpus_can_be_missing_or_broken_and_keys_too() {
 
 #[test]
 fn an_ssh_that_refuses_and_a_host_that_dies() {
-    let Some(cloud) = cloud() else { return };
+    let Some(cloud) = cloud(BoxKind::Plain) else {
+        return;
+    };
     let client = Client::new();
     cloud.arm(Fault::SshRefused);
     let (id, address) = rent(&cloud, &client, "4000101");
@@ -194,4 +200,60 @@ fn an_ssh_that_refuses_and_a_host_that_dies() {
         .ask("GET", &format!("/api/v0/instances/{id}/"), &Value::Null)
         .expect("an answer");
     assert_eq!(shown.value()["instances"]["actual_status"], "offline");
+}
+
+#[test]
+fn an_isolated_box_has_a_disk_and_an_address_of_its_own() {
+    let Some(cloud) = cloud(BoxKind::Isolated) else {
+        return;
+    };
+    let client = Client::new();
+    let (id, address) = rent(&cloud, &client, "4000102");
+    assert!(address.starts_with("10."), "{address}");
+    assert_eq!(
+        client.says(&address, "hostname; whoami; pwd; nvidia-smi -L | wc -l"),
+        format!("{id}\nroot\n/root\n2")
+    );
+    // Its disk is full at 10 GB, and nothing of the host's is on it.
+    let free = client
+        .says(&address, "df --output=size -B1000000 / | tail -1")
+        .trim()
+        .parse::<u64>()
+        .expect("MB");
+    assert!((9000..10_000).contains(&free), "{free} MB");
+    assert!(
+        !client
+            .run(&address, "fallocate -l 20G big")
+            .status
+            .success()
+    );
+    assert_eq!(
+        client.says(
+            &address,
+            "rm -f big; ls -A /home /tmp /workspace | grep -v :"
+        ),
+        ""
+    );
+    client.says(
+        &address,
+        "setsid -f sleep 100000 </dev/null >/dev/null 2>&1; echo kept > file",
+    );
+    for _ in 0..3 {
+        put_state(&cloud, &id, "stopped");
+        put_state(&cloud, &id, "running");
+        assert!(
+            cloud.state().mishaps.is_empty(),
+            "{:?}",
+            cloud.state().mishaps
+        );
+    }
+    assert_eq!(
+        client.says(&address, "cat file; pgrep sleep || echo none"),
+        "kept\nnone"
+    );
+    let keys = format!("/api/v0/instances/{id}/ssh/");
+    cloud
+        .ask("DELETE", &format!("{keys}1/"), &Value::Null)
+        .expect("an answer");
+    assert!(!client.run(&address, "true").status.success());
 }

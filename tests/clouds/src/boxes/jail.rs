@@ -81,7 +81,8 @@ impl Jail {
     }
 }
 
-fn children(pid: u32) -> Vec<Pid> {
+/// The children of a process.
+pub(crate) fn children(pid: u32) -> Vec<Pid> {
     let file = format!("/proc/{pid}/task/{pid}/children");
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.split_whitespace()

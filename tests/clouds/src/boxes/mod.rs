@@ -1,6 +1,7 @@
-//! What a rented box is: nothing, or a plain tree of processes behind an sshd.
+//! What a rented box is: nothing, a plain tree of processes behind an sshd, or a machine of its own.
 
 mod folder;
+mod isolated;
 mod jail;
 mod kind;
 mod none;
@@ -9,6 +10,7 @@ mod plain;
 mod spec;
 mod sshd;
 
+pub use isolated::IsolatedBoxes;
 pub use kind::BoxKind;
 pub use none::NoBoxes;
 pub use plain::PlainBoxes;

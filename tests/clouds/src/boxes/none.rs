@@ -18,7 +18,7 @@ impl Boxes for NoBoxes {
         Ok(())
     }
 
-    fn set_keys(&mut self, _: &str, _: &[String]) -> Result<(), SimError> {
+    fn set_keys(&mut self, _: &str, _: &str, _: &[String]) -> Result<(), SimError> {
         Ok(())
     }
 }

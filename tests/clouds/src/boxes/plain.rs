@@ -4,24 +4,20 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use super::folder::{failed, host_key, make, write};
 use super::jail::{Jail, MARK};
-use super::sshd::{authorized, config};
+use super::sshd::{authorized, config, wait_until_open};
 use super::{BoxSpec, Boxes, SshAddress, nvidia_smi};
 use crate::SimError;
 
 const SSHD: &str = "/usr/sbin/sshd";
 const WRAPPER: &str = "libnss_wrapper.so";
-
-/// How long an sshd may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// All plain boxes of one simulator.
 #[derive(Debug)]
@@ -139,10 +135,10 @@ impl Boxes for PlainBoxes {
         };
         self.addresses.insert(id.to_owned(), address);
         let etc = self.lay_out(spec, address)?;
-        let child = self.spawn(id, &etc)?;
+        let mut child = self.spawn(id, &etc)?;
+        let up = wait_until_open(address, &mut child);
         self.running.insert(id.to_owned(), child);
-        let child = self.running.get_mut(id);
-        wait_until_open(address, child).map_err(|error| {
+        up.map_err(|error| {
             let said = std::fs::read_to_string(etc.join("log")).unwrap_or_default();
             failed(id, format!("its sshd doesn't listen; it said: {said}"))(error)
         })?;
@@ -173,7 +169,7 @@ impl Boxes for PlainBoxes {
         }
     }
 
-    fn set_keys(&mut self, id: &str, keys: &[String]) -> Result<(), SimError> {
+    fn set_keys(&mut self, id: &str, _: &str, keys: &[String]) -> Result<(), SimError> {
         let home = self.home(id);
         if !home.exists() {
             return Ok(());
@@ -224,25 +220,6 @@ fn free_address(port: Option<u16>) -> std::io::Result<SocketAddr> {
         match TcpListener::bind((address, port)) {
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
             bound => return bound?.local_addr(),
-        }
-    }
-}
-
-fn wait_until_open(address: SocketAddr, child: Option<&mut Child>) -> std::io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut child = child;
-    loop {
-        match TcpStream::connect(address) {
-            Ok(_) => return Ok(()),
-            Err(error) if Instant::now() > deadline => return Err(error),
-            Err(error) => {
-                if let Some(child) = child.as_mut()
-                    && child.try_wait()?.is_some()
-                {
-                    return Err(error);
-                }
-                std::thread::sleep(Duration::from_millis(5));
-            }
         }
     }
 }

@@ -70,7 +70,7 @@ pub trait Boxes: Send {
     ///
     /// # Errors
     /// What couldn't be written.
-    fn set_keys(&mut self, id: &str, keys: &[String]) -> Result<(), SimError>;
+    fn set_keys(&mut self, id: &str, user: &str, keys: &[String]) -> Result<(), SimError>;
 
     /// An address where nothing listens.
     fn refusing(&self) -> Option<SshAddress> {

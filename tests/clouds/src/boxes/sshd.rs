@@ -1,8 +1,10 @@
 //! What every box's sshd is told.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
 
 use super::BoxSpec;
 
@@ -48,4 +50,21 @@ pub(crate) fn config(
 pub(crate) fn authorized(keys: &[String]) -> String {
     keys.iter()
         .fold(String::new(), |text, key| text + key.trim() + "\n")
+}
+
+/// How long an sshd may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits until somebody listens, or the child that should has ended.
+pub(crate) fn wait_until_open(address: SocketAddr, child: &mut Child) -> std::io::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(1)) {
+            Ok(_) => return Ok(()),
+            Err(error) if Instant::now() > deadline || child.try_wait()?.is_some() => {
+                return Err(error);
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }

@@ -248,7 +248,8 @@ impl World {
             return false;
         };
         rental.order.keys.clone_from(&keys);
-        if let Err(error) = self.boxes.set_keys(id, &keys) {
+        let user = rental.order.user;
+        if let Err(error) = self.boxes.set_keys(id, user, &keys) {
             self.mishaps.push(error.to_string());
         }
         true

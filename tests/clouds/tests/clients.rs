@@ -153,6 +153,16 @@ fn vastai_does_its_whole_round() {
     let listed = vastai.json(&["show", "instances", "--raw"]);
     assert_eq!(listed[0]["label"], "gpurun-2");
     assert!(vastai.says(&["show", "user", "--raw"]).contains("credit"));
+    let disks = vastai.json(&["search", "volumes", "machine_id=40001", "--raw"]);
+    let disk = disks[0]["id"].to_string();
+    vastai.says(&["create", "volume", &disk, "-s", "20", "-n", "runs"]);
+    let volumes = vastai.json(&["show", "volumes", "--raw"]);
+    assert_eq!(
+        (&volumes[0]["label"], &volumes[0]["disk_space"]),
+        (&json!("runs"), &json!(20.0))
+    );
+    vastai.says(&["delete", "volume", &volumes[0]["id"].to_string()]);
+    assert!(cloud.state().volumes[0].deleted_at.is_some());
     vastai.says(&["destroy", "instance", &id, "-y"]);
     assert_eq!(phase(&cloud), Phase::Gone);
     assert_eq!(vastai.json(&["show", "instances", "--raw"]), json!([]));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gpurun_clouds::vast::Vast;
-use gpurun_clouds::{Armed, Cloud, Fault, Operation, Phase, SimConfig, TooMany};
+use gpurun_clouds::{Absence, Armed, Cloud, Fault, Operation, Phase, SimConfig, TooMany};
 use rust_decimal_macros::dec;
 use serde_json::{Value, json};
 
@@ -237,4 +237,90 @@ fn an_empty_account_stops_its_boxes() {
         cloud.state().boxes[0].phase,
         Phase::Stopped { .. }
     ));
+}
+
+#[test]
+fn money_runs_out_at_its_own_moment() {
+    let config = SimConfig {
+        credit: dec!(0.73),
+        ..SimConfig::default()
+    };
+    let cloud = Vast::start(config).expect("a loopback port");
+    let id = rent(&cloud);
+    // 0.365 an hour with the disk: enough for two hours, however late anybody looks.
+    cloud.advance(Duration::from_secs(10 * 3600));
+    assert_eq!(instance(&cloud, &id)["actual_status"], "stopped");
+    let state = cloud.state();
+    assert_eq!(state.boxes[0].bill["gpu"].round_dp(6), dec!(0.7));
+    assert_eq!(
+        state.boxes[0].since - state.boxes[0].created_at,
+        chrono::TimeDelta::hours(2)
+    );
+}
+
+#[test]
+fn what_is_gone_is_shown_in_three_ways() {
+    let cloud = cloud();
+    let path = "/api/v0/instances/7/";
+    let show = |shape| {
+        cloud.arm(Fault::GoneAs { shape });
+        let reply = cloud.ask("GET", path, &Value::Null).expect("an answer");
+        (reply.status, reply.value()["instances"].clone())
+    };
+    assert_eq!(show(Absence::Null), (200, Value::Null));
+    assert_eq!(show(Absence::EmptyList), (200, json!([])));
+    assert_eq!(show(Absence::NotFound).0, 404);
+}
+
+#[test]
+fn a_volume_stays_on_its_machine_and_costs() {
+    let cloud = cloud();
+    let query = json!({"machine_id": {"eq": 40001}, "allocated_storage": 72});
+    let offers = cloud
+        .ask("POST", "/api/v0/volumes/search/", &query)
+        .expect("an answer")
+        .value();
+    let ask = &offers["offers"][0]["id"];
+    let made = cloud
+        .ask(
+            "PUT",
+            "/api/v0/volumes/",
+            &json!({"id": ask, "size": 72, "name": "runs"}),
+        )
+        .expect("an answer");
+    let volume = made.value()["volume_id"].clone();
+    let mut request = body();
+    request["volume_info"] =
+        json!({"create_new": false, "volume_id": volume, "mount_path": "/runs"});
+    let elsewhere = cloud
+        .ask("PUT", "/api/v0/asks/4000201/", &request)
+        .expect("an answer");
+    assert_eq!(elsewhere.status, 400);
+    let id =
+        cloud.ask("PUT", ASK, &request).expect("an answer").value()["new_contract"].to_string();
+    cloud.advance(Duration::from_secs(3600));
+    assert_eq!(
+        instance(&cloud, &id)["volume_info"][0]["mount_path"],
+        "/runs"
+    );
+    let path = format!("/api/v0/volumes/?id={volume}");
+    assert_eq!(
+        cloud
+            .ask("DELETE", &path, &Value::Null)
+            .expect("an answer")
+            .status,
+        400
+    );
+    delete(&cloud, &id);
+    let before = cloud.state().bill;
+    cloud.advance(Duration::from_secs(3600));
+    assert_eq!((cloud.state().bill - before).round_dp(9), dec!(0.015));
+    assert_eq!(
+        cloud
+            .ask("DELETE", &path, &Value::Null)
+            .expect("an answer")
+            .status,
+        200
+    );
+    assert_eq!(cloud.state().burn, dec!(0));
 }

@@ -36,6 +36,11 @@ pub enum Fault {
     OfferGone,
     /// What is rented costs so much more than what was shown, percent.
     PriceChange { percent: u32 },
+    /// A box that is gone is shown in another way than usual.
+    GoneAs {
+        /// Which.
+        shape: Absence,
+    },
     /// The box never comes up.
     StuckLoading,
     /// The host can't start the container.
@@ -82,6 +87,18 @@ pub enum TooMany {
     Json,
     /// With a `Retry-After` header.
     RetryAfter,
+}
+
+/// How a vendor shows what isn't there any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Absence {
+    /// 200 and `null`.
+    Null,
+    /// 200 and `[]`.
+    EmptyList,
+    /// 404.
+    NotFound,
 }
 
 /// A fault and the requests it strikes.
@@ -185,6 +202,7 @@ impl Fault {
             Self::DeletePersists { .. } | Self::DestroyRefused => &[Operation::Destroy],
             Self::GpusTakenAfterStop => &[Operation::Stop],
             Self::ZeroGpuResume => &[Operation::Start],
+            Self::GoneAs { .. } => &[Operation::Show],
             Self::HostDeath | Self::Outbid | Self::ContractEnd => {
                 &[Operation::Show, Operation::List]
             }

@@ -25,7 +25,7 @@ pub use clock::{Clock, ClockKind};
 pub use cloud::Cloud;
 pub use config::SimConfig;
 pub use error::SimError;
-pub use fault::{Armed, Arms, Fault, TooMany};
+pub use fault::{Absence, Armed, Arms, Fault, TooMany};
 pub use machine::Machine;
 pub use money::{decimal, number, per_hour_of_month};
 pub use phase::{Phase, Why};

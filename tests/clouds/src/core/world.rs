@@ -58,13 +58,20 @@ pub struct World {
     /// What went wrong with the boxes themselves, for whoever debugs a test.
     pub mishaps: Vec<String>,
     counter: u64,
+    /// The moment that is being made up for, while time passes.
+    pub(super) moment: Option<DateTime<Utc>>,
+    /// Everything due before has happened.
+    pub(super) settled_at: DateTime<Utc>,
     pub(crate) boxes: Box<dyn Boxes>,
 }
 
 impl World {
     pub(crate) fn new(config: SimConfig, machines: Vec<Machine>, boxes: Box<dyn Boxes>) -> Self {
+        let clock = Clock::new(config.clock);
         Self {
-            clock: Clock::new(config.clock),
+            settled_at: clock.now(),
+            moment: None,
+            clock,
             credit: config.credit,
             config,
             machines,
@@ -82,7 +89,7 @@ impl World {
     /// The time there.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
+        self.moment.unwrap_or_else(|| self.clock.now())
     }
 
     /// 1, 2, 3, …: what ids are made of.
@@ -174,7 +181,8 @@ impl World {
         let without = rental.next_start_without_gpus;
         let free = self
             .machine(machine)
-            .is_some_and(|it| it.online && it.free >= gpus);
+            .filter(|it| it.online && it.contract_end.is_none_or(|end| end > now))
+            .is_some_and(|it| it.free >= gpus);
         if !free && !without {
             return Started::NoGpus;
         }
@@ -272,14 +280,13 @@ impl World {
     /// What everything cost so far, dollars.
     #[must_use]
     pub fn total(&self) -> Decimal {
-        let now = self.now();
-        let boxes: Decimal = self.rentals.iter().map(|rental| rental.total(now)).sum();
-        boxes
-            + self
-                .volumes
-                .iter()
-                .map(|volume| volume.cost(now))
-                .sum::<Decimal>()
+        self.total_at(self.now())
+    }
+
+    pub(super) fn total_at(&self, at: DateTime<Utc>) -> Decimal {
+        let boxes: Decimal = self.rentals.iter().map(|rental| rental.total(at)).sum();
+        let volumes: Decimal = self.volumes.iter().map(|volume| volume.cost(at)).sum();
+        boxes + volumes
     }
 
     /// What everything costs an hour now, dollars.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::offer::Ask;
 use super::refuse::{ask_gone, invalid_arguments, of_ask, unknown_ask};
+use super::volumes;
 use crate::{Call, Fault, Order, Rate, Reply, When, Why, World, decimal};
 
 pub(crate) fn answer(world: &mut World, call: &Call<'_>, ask: &str) -> Reply {
@@ -39,8 +40,13 @@ pub(crate) fn answer(world: &mut World, call: &Call<'_>, ask: &str) -> Reply {
     if gone && !waits {
         return ask_gone(ask);
     }
+    let ask_id = ask;
     let ask = (found.machine.id, found.gpus);
     let hourly = bid.unwrap_or_else(|| found.base());
+    let volumes = match volumes::mounts(world, found.machine.id, &body["volume_info"]) {
+        Ok(volumes) => volumes,
+        Err(what) => return invalid_arguments(ask_id, &what),
+    };
     let rates = vec![
         Rate {
             item: "gpu",
@@ -53,9 +59,9 @@ pub(crate) fn answer(world: &mut World, call: &Call<'_>, ask: &str) -> Reply {
             when: When::Exists,
         },
     ];
-    let id = rent(world, call, ask, &rates, disk, bid);
+    let id = rent(world, call, ask, &rates, (disk, bid), &volumes);
     if call.faults.contains(&Fault::DuplicateLabel) {
-        rent(world, call, ask, &rates, disk, bid);
+        rent(world, call, ask, &rates, (disk, bid), &volumes);
     }
     if waits {
         world.stop(&id, Why::Asked);
@@ -83,8 +89,8 @@ fn rent(
     call: &Call<'_>,
     (machine, gpus): (u64, u32),
     rates: &[Rate],
-    disk: Decimal,
-    bid: Option<Decimal>,
+    (disk, bid): (Decimal, Option<Decimal>),
+    volumes: &[(String, String)],
 ) -> String {
     let body = &call.request.body;
     let id = (24_500_000 + world.next_number()).to_string();
@@ -109,7 +115,7 @@ fn rent(
         user: "root",
         environment,
         bid,
-        volumes: Vec::new(),
+        volumes: volumes.to_vec(),
         details: json!({
             "instance_api_key": key, "image": body["image"], "runtype": body["runtype"],
             "onstart": body["onstart"], "env": body["env"],

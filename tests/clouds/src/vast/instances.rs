@@ -6,13 +6,23 @@ use serde_json::{Value, json};
 
 use super::refuse::{no_instance, refuse};
 use super::view;
-use crate::{Call, Fault, Reply, Request, Started, Why, World, decimal};
+use crate::{Absence, Call, Fault, Reply, Request, Started, Why, World, decimal};
 
-/// Gone or never there: 200 and null.
-pub(crate) fn show(world: &World, id: &str) -> Reply {
+/// Gone or never there: 200 and null, or whatever else was seen of the vendor.
+pub(crate) fn show(world: &World, call: &Call<'_>, id: &str) -> Reply {
     let listed = world.listed().into_iter().find(|rental| rental.id() == id);
-    let shown = listed.map(|rental| view::instance(world, rental));
-    Reply::json(200, &json!({"instances": shown}))
+    if let Some(rental) = listed {
+        return Reply::json(200, &json!({"instances": view::instance(world, rental)}));
+    }
+    let shape = call.faults.iter().find_map(|fault| match fault {
+        Fault::GoneAs { shape } => Some(*shape),
+        _ => None,
+    });
+    match shape {
+        None | Some(Absence::Null) => Reply::json(200, &json!({"instances": null})),
+        Some(Absence::EmptyList) => Reply::json(200, &json!({"instances": []})),
+        Some(Absence::NotFound) => no_instance(),
+    }
 }
 
 pub(crate) fn change(world: &mut World, request: &Request, id: &str) -> Reply {

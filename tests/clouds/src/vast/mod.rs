@@ -12,5 +12,6 @@ mod refuse;
 mod search;
 mod vendor;
 mod view;
+mod volumes;
 
 pub use vendor::Vast;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{account, create, instances, list, logs, market, refuse, search};
+use super::{account, create, instances, list, logs, market, refuse, search, volumes};
 use crate::{
     Call, Cloud, Identity, Machine, Operation, Reply, Request, SimConfig, SimError, TooMany,
     Vendor, World,
@@ -127,7 +127,7 @@ impl Vendor for Vast {
                 instances::manage(world, request, verb, id)
             }
             (_, ["instances", id, "ssh", rest @ ..]) => account::box_keys(world, request, id, rest),
-            ("GET", ["instances", id]) => instances::show(world, id),
+            ("GET", ["instances", id]) => instances::show(world, call, id),
             ("PUT", ["instances", id]) => instances::change(world, request, id),
             ("DELETE", ["instances", id]) => instances::destroy(world, call, id),
             (_, ["ssh", rest @ ..]) => account::keys(world, request, rest),
@@ -137,7 +137,7 @@ impl Vendor for Vast {
                 200,
                 &json!({"success": true, "count": 0, "total": 0, "next_token": null, "results": []}),
             ),
-            ("GET", ["volumes"]) => Reply::json(200, &json!({"volumes": []})),
+            (_, ["volumes", rest @ ..]) => volumes::answer(world, request, rest),
             _ => refuse::no_route(&request.path),
         }
     }

@@ -58,7 +58,7 @@ pub(crate) fn instance(world: &World, rental: &Rental) -> Map<String, Value> {
         "cuda_max_good": machine.map(|it| number(it.cuda)), "driver_version": machine.map(|it| it.driver.as_str()),
         "reliability2": machine.map(|it| number(it.reliability)),
         "verification": machine.map(|it| if it.verified { "verified" } else { "unverified" }),
-        "geolocation": machine.map(|it| it.region.as_str()), "static_ip": true, "webpage": null, "volume_info": null,
+        "geolocation": machine.map(|it| it.region.as_str()), "static_ip": true, "webpage": null, "volume_info": super::volumes::mounted(rental),
         "instance": costs(base, disk), "search": costs(base, disk),
     });
     match object {

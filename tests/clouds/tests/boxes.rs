@@ -257,3 +257,44 @@ fn an_isolated_box_has_a_disk_and_an_address_of_its_own() {
         .expect("an answer");
     assert!(!client.run(&address, "true").status.success());
 }
+
+#[test]
+fn a_volume_outlives_the_box_that_wrote_to_it() {
+    for boxes in [BoxKind::Plain, BoxKind::Isolated] {
+        let Some(cloud) = cloud(boxes) else { continue };
+        let client = Client::new();
+        cloud
+            .ask("POST", "/api/v0/ssh/", &json!({"ssh_key": client.public()}))
+            .expect("an answer");
+        let made = cloud
+            .ask(
+                "PUT",
+                "/api/v0/volumes/",
+                &json!({"id": 4_000_199, "size": 20}),
+            )
+            .expect("an answer");
+        let volume = made.value()["volume_id"].clone();
+        let rent = || {
+            let mount = json!({"volume_id": volume, "mount_path": "/root/runs"});
+            let body = json!({"image": "x", "disk": 10, "runtype": "ssh_direct", "env": {}, "volume_info": mount});
+            cloud
+                .ask("PUT", "/api/v0/asks/4000101/", &body)
+                .expect("an answer");
+            let last = cloud.state().boxes.pop().expect("one is rented");
+            (last.id, last.ssh.expect("it runs"))
+        };
+        let (id, address) = rent();
+        client.says(&address, "echo weights > runs/best.pt");
+        cloud
+            .ask("DELETE", &format!("/api/v0/instances/{id}/"), &Value::Null)
+            .expect("an answer");
+        // The new box may have the old one's address; it doesn't have its key.
+        std::fs::remove_file(client.folder.path().join("known_hosts")).expect("it was made");
+        let (_, address) = rent();
+        assert_eq!(
+            client.says(&address, "cat ~/runs/best.pt"),
+            "weights",
+            "{boxes:?}"
+        );
+    }
+}

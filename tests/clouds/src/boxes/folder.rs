@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::SimError;
@@ -55,4 +55,13 @@ pub(crate) fn run(id: &str, command: &mut Command) -> Result<(), SimError> {
         .collect();
     let what = format!("{program} {} ended with {}", line.join(" "), output.status);
     Err(failed(id, what)(io::Error::other(said.trim().to_owned())))
+}
+
+/// Where a login's home is, as the vendor has it.
+pub(crate) fn home_of(user: &str) -> PathBuf {
+    if user == "root" {
+        PathBuf::from("/root")
+    } else {
+        Path::new("/home").join(user)
+    }
 }

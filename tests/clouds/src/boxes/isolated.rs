@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::folder::{failed, host_key, make, run, write};
+use super::folder::{failed, home_of, host_key, make, run, write};
 use super::jail::{Jail, children};
 use super::sshd::{authorized, config, wait_until_open};
 use super::{BoxSpec, Boxes, SshAddress, nvidia_smi};
@@ -123,6 +123,13 @@ impl IsolatedBoxes {
             &nvidia_smi::script(spec),
             0o755,
         )?;
+        let mut mounts = String::new();
+        for (volume, path) in &spec.volumes {
+            let folder = self.folder.path().join("volumes").join(volume);
+            make(id, &folder, 0o777)?;
+            mounts += &format!("{} {path}\n", folder.display());
+        }
+        write(id, &seed.join("mounts"), &mounts, 0o644)?;
         write(id, &seed.join("hidden"), &hidden(id)?, 0o644)
     }
 
@@ -319,12 +326,4 @@ fn hidden(id: &str) -> Result<String, SimError> {
         .map(|entry| entry.file_name().to_string_lossy().into_owned());
     let hidden = names.filter(|name| !SHOWN.contains(&name.as_str()));
     Ok(hidden.fold(String::new(), |text, name| text + &name + "\n"))
-}
-
-fn home_of(user: &str) -> PathBuf {
-    if user == "root" {
-        PathBuf::from("/root")
-    } else {
-        Path::new("/home").join(user)
-    }
 }

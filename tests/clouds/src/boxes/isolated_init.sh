@@ -16,6 +16,10 @@ mkdir -p root/root root/home root/tmp root/run/sshd root/proc root/dev root/work
 chmod 700 root/root
 chmod 1777 root/tmp
 
+while read -r folder path; do
+  mkdir -p "root$path"
+  mount --bind "$folder" "root$path"
+done < seed/mounts
 mount -t proc proc root/proc
 mount -t tmpfs -o size=1m,mode=755 tmpfs root/dev
 for node in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do

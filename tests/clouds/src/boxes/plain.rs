@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 
 use tempfile::TempDir;
 
-use super::folder::{failed, host_key, make, write};
+use super::folder::{failed, home_of, host_key, make, write};
 use super::jail::{Jail, MARK};
 use super::sshd::{authorized, config, wait_until_open};
 use super::{BoxSpec, Boxes, SshAddress, nvidia_smi};
@@ -82,6 +82,9 @@ impl PlainBoxes {
             &nvidia_smi::script(spec),
             0o755,
         )?;
+        for (volume, path) in &spec.volumes {
+            self.link_volume(id, spec.user, volume, path)?;
+        }
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
         let passwd = format!(
             "{}:x:{user}:{group}:box:{}:/bin/bash\nsshd:x:9999:9999::/run/sshd:/usr/sbin/nologin\n",
@@ -103,6 +106,22 @@ impl PlainBoxes {
         let text = config(&spec, address, &host_key, &keys, &programs);
         write(id, &etc.join("sshd_config"), &text, 0o644)?;
         Ok(etc)
+    }
+
+    /// A volume below the login's home; elsewhere the file system is the host's, and none appears.
+    fn link_volume(&self, id: &str, user: &str, volume: &str, path: &str) -> Result<(), SimError> {
+        let Ok(inside) = Path::new(path).strip_prefix(home_of(user)) else {
+            return Ok(());
+        };
+        let folder = self.folder.path().join("volumes").join(volume);
+        make(id, &folder, 0o700)?;
+        let link = self.home(id).join(inside);
+        if link.is_symlink() {
+            return Ok(());
+        }
+        make(id, link.parent().unwrap_or(&link), 0o700)?;
+        let linked = std::os::unix::fs::symlink(&folder, &link);
+        linked.map_err(failed(id, format!("can't mount {}", link.display())))
     }
 
     fn spawn(&self, id: &str, etc: &Path) -> Result<Child, SimError> {

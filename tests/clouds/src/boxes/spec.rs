@@ -44,6 +44,8 @@ pub struct BoxSpec {
     pub gpu_state: Gpus,
     /// Disk, MB.
     pub disk_mb: u64,
+    /// Volumes mounted: id, and path in the box.
+    pub volumes: Vec<(String, String)>,
 }
 
 /// Boxes of one kind. A box keeps its files from start to start, until it is destroyed; dropped, all are gone.
@@ -96,6 +98,7 @@ impl BoxSpec {
             driver: machine.map_or_else(String::new, |it| it.driver.clone()),
             gpu_state: rental.gpu_state,
             disk_mb: gigabytes.saturating_mul(1000),
+            volumes: rental.order.volumes.clone(),
         }
     }
 }

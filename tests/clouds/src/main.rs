@@ -8,6 +8,7 @@ use gpurun_clouds::boxes::BoxKind;
 use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::vast::Vast;
 use gpurun_clouds::{ClockKind, Cloud, SimConfig};
+use tokio::signal::unix::{SignalKind, signal};
 
 const USAGE: &str = "usage: gpurun-clouds vast|lambda [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain|isolated] [--virtual]";
 
@@ -33,12 +34,20 @@ fn wait_for_interrupt() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    match runtime.map(|runtime| runtime.block_on(tokio::signal::ctrl_c())) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(error)) | Err(error) => {
+    match runtime.and_then(|runtime| runtime.block_on(interrupted())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
             println!("can't wait for Ctrl-C: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+async fn interrupted() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed,
+        _ = terminate.recv() => Ok(()),
     }
 }
 

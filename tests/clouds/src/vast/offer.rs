@@ -112,7 +112,13 @@ impl<'a> Ask<'a> {
             "geolocation": it.region, "geolocode": 43, "vms_enabled": false, "is_vm_deverified": false,
             "resource_type": "gpu", "cluster_id": null,
             "start_date": now.timestamp(), "end_date": it.contract_end.map(|end| end.timestamp()),
-            "duration": left, "time_remaining": "", "time_remaining_isbid": "", "rn": 1, "webpage": null,
+            "duration": left, "time_remaining": "", "time_remaining_isbid": "",
+            "gpu_ids": (1..=self.gpus).collect::<Vec<_>>(), "vericode": u8::from(it.verified), "reliability_mult": 0.98,
+            "credit_discount_max": 0.1, "vram_costperhour": 0.0017, "logo": "/static/logos/x.png",
+            "internet_up_cost_per_tb": number(it.outbound * dec!(1024)),
+            "internet_down_cost_per_tb": number(it.inbound * dec!(1024)),
+            "avail_vol_ask_id": null, "avail_vol_dph": null, "avail_vol_size": null,
+            "nw_disk_min_bw": null, "nw_disk_max_bw": null, "nw_disk_avg_bw": null, "rn": 1, "webpage": null,
         });
         match object {
             Value::Object(fields) => fields,

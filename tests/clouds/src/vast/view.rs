@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
 use super::offer::costs;
+use crate::boxes::SshAddress;
 use crate::{Phase, Rental, Why, World, number};
 
 /// All fields.
@@ -34,7 +35,7 @@ pub(crate) fn instance(world: &World, rental: &Rental) -> Map<String, Value> {
         "ssh_host": ssh.map_or("ssh4.vast.ai", |ssh| ssh.host.as_str()), "ssh_idx": "4",
         "ssh_port": ssh.map_or(14_321, |ssh| ssh.port.saturating_sub(shift)),
         "public_ipaddr": direct.map_or("127.0.0.1", |ssh| ssh.host.as_str()), "local_ipaddrs": "192.0.2.10\n",
-        "ports": direct.map(|ssh| json!({"22/tcp": [{"HostIp": "0.0.0.0", "HostPort": ssh.port.to_string()}]})),
+        "ports": direct.map(|ssh| ports(ssh, details)),
         "direct_port_count": 10, "direct_port_start": direct.map_or(-1, |ssh| i32::from(ssh.port)),
         "direct_port_end": direct.map_or(-1, |ssh| i32::from(ssh.port)),
         "machine_dir_ssh_port": direct.map(|ssh| ssh.port),
@@ -65,6 +66,18 @@ pub(crate) fn instance(world: &World, rental: &Rental) -> Map<String, Value> {
         Value::Object(fields) => fields,
         _ => Map::new(),
     }
+}
+
+/// SSH, and what `-p PORT:PORT` in the environment asked for; a box's other ports are reached as they are.
+fn ports(ssh: &SshAddress, details: &Value) -> Value {
+    let to = |port: &str| json!([{"HostIp": "0.0.0.0", "HostPort": port}]);
+    let mut ports = Map::from_iter([("22/tcp".to_owned(), to(&ssh.port.to_string()))]);
+    let names = details["env"].as_object().into_iter().flat_map(Map::keys);
+    for asked in names.filter_map(|name| name.strip_prefix("-p ")) {
+        let inner = asked.rsplit(':').next().unwrap_or(asked);
+        ports.insert(format!("{inner}/tcp"), to(inner));
+    }
+    Value::Object(ports)
 }
 
 /// The four fields that together are a state, and the text beside them.

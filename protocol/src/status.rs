@@ -80,6 +80,9 @@ pub struct Status {
     /// Training throughput of the epoch in flight (gpurun-train only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images_per_second: Option<f64>,
+    /// Parts that a batch is taken in, since it didn't fit the memory whole (gpurun-train only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_parts: Option<u64>,
 
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train_loss: Option<f64>,

@@ -8,7 +8,7 @@ use std::fs;
 
 use gpurun_train::loss::{DetectionLoss, pad_targets};
 use gpurun_train::model::{Size, Yolo9, Yolo9Config};
-use gpurun_train::optim::{Ema, EmaConfig, Sgd, SgdConfig};
+use gpurun_train::optim::{Ema, EmaConfig, Optimizer, OptimizerConfig};
 use tch::{Device, Kind, Tensor};
 
 const STEPS: usize = 6;
@@ -62,11 +62,11 @@ fn measure(
 ) -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> {
     let x = Tensor::rand([batch, 3, side, side], (Kind::Float, Device::Cpu));
     let targets = pad_targets(&vec![objects(); usize::try_from(batch)?]);
-    let mut sgd = Sgd::new(
+    let mut sgd = Optimizer::new(
         model.parameters(),
-        SgdConfig {
+        OptimizerConfig {
             learning_rate: 1e-3,
-            ..SgdConfig::default()
+            ..OptimizerConfig::default()
         },
     );
     let mut ema = Ema::new(model, EmaConfig::default());

@@ -14,7 +14,8 @@ use super::unpickle::unpickle;
 use super::value::{Dict, Key, TensorRef, Value};
 use super::{Limits, Problem};
 use crate::config::{Setting, TrainConfig, record};
-use crate::optim::{GroupState, SgdState};
+use crate::optim::{GroupState, Memory, Method, OptimizerState};
+use crate::train::Scaler;
 
 fn dict<T>(entries: Vec<(&str, Value<T>)>) -> Value<T> {
     Value::Dict(
@@ -94,9 +95,21 @@ fn checkpoint() -> Checkpoint {
                 .map(|(name, t)| (name, t.copy()))
                 .collect(),
             ema_updates: Some(130),
-            optimizer: Some(SgdState {
-                momentum_buffers: [(0, Tensor::from_slice(&[1.5_f32, 2.5]))].into(),
+            optimizer: Some(OptimizerState {
+                method: Method::Sgd,
+                memory: [(
+                    0,
+                    Memory {
+                        buffers: vec![Tensor::from_slice(&[1.5_f32, 2.5])],
+                        step: None,
+                    },
+                )]
+                .into(),
                 groups: vec![group(0.0, vec![0]), group(5e-4, vec![1])],
+            }),
+            scaler: Some(Scaler {
+                scale: 32_768.0,
+                steady_steps: 17,
             }),
         }),
     }
@@ -141,10 +154,11 @@ fn a_checkpoint_reads_back_whole() {
     assert_eq!(read.config, original.config);
     assert_eq!(read.config.len(), 92);
     assert_eq!(read.ema_updates, Some(130));
+    assert_eq!(read.scaler, original.scaler);
     let (read, original) = (read.optimizer.unwrap(), original.optimizer.unwrap());
     assert_eq!(read.groups, original.groups);
-    assert_eq!(read.momentum_buffers.len(), 1);
-    assert!(read.momentum_buffers[&0].equal(&original.momentum_buffers[&0]));
+    assert_eq!(read.memory.len(), 1);
+    assert!(read.memory[&0].buffers[0].equal(&original.memory[&0].buffers[0]));
 }
 
 #[test]

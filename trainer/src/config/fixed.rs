@@ -5,7 +5,6 @@ use super::error::{Code, ConfigError};
 /// Key, and the values that change nothing here; none listed means that any value changes nothing.
 const FIXED: &[(&str, &[&str])] = &[
     ("task", &["detect"]),
-    ("optimizer", &["sgd"]),
     ("cache", &["false", "0"]),
     ("min_samples", &["0"]),
     ("class_balanced", &["false"]),
@@ -16,12 +15,9 @@ const FIXED: &[(&str, &[&str])] = &[
     ("average_best", &["0"]),
     ("export_check", &["false"]),
     ("precise_bn", &["0"]),
-    ("amp", &["false"]),
-    ("amp_dtype", &["float16", "bfloat16"]),
     ("cuda_graph", &["false"]),
     ("compile", &["false"]),
     ("lora", &["false"]),
-    ("freeze", &["none", ""]),
     ("distill_model", &["none", ""]),
     ("dis", &["none", ""]),
     ("distill_loss_type", &[]),

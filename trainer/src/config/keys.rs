@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::device;
 use super::error::{Code, ConfigError};
 use super::settings::{Refusal, Setting, bool, float, int, pair};
-use super::train::{Resume, Scheduler, TrainConfig};
+use super::train::{AmpType, Resume, Scheduler, TrainConfig};
 
 /// One key of `gpurun-train train`.
 pub struct KeyInfo {
@@ -63,16 +63,19 @@ pub const KEYS: &[KeyInfo] = &[
     ),
     key(
         "batch",
-        "images a step",
-        |c| uint(c.batch),
-        |c, v| {
-            if v == "-1" {
-                return Err((
-                    Code::Unsupported,
-                    "-1 (AutoBatch) is not there yet: give a number".to_owned(),
-                ));
+        "images a step, of all devices together; -1 takes what fits the GPU",
+        |c| {
+            if c.auto_batch {
+                Setting::Int(-1)
+            } else {
+                uint(c.batch)
             }
-            c.batch = count(v, 1..=65_536)?;
+        },
+        |c, v| {
+            c.auto_batch = v.trim() == "-1";
+            if !c.auto_batch {
+                c.batch = count(v, 1..=65_536)?;
+            }
             Ok(())
         },
     ),
@@ -127,6 +130,18 @@ pub const KEYS: &[KeyInfo] = &[
                 Err(_) if v.is_empty() => Resume::No,
                 Err(_) => Resume::From(PathBuf::from(v)),
             };
+            Ok(())
+        },
+    ),
+    key(
+        "optimizer",
+        "sgd, adam or adamw",
+        |c| text(&c.optimizer.to_string()),
+        |c, v| {
+            c.optimizer = v.to_ascii_lowercase().parse().map_err(|()| {
+                let reason = format!("must be sgd, adam or adamw, got `{v}`");
+                (Code::Unsupported, reason)
+            })?;
             Ok(())
         },
     ),
@@ -226,6 +241,40 @@ pub const KEYS: &[KeyInfo] = &[
         |c| Setting::Float(c.ema_decay),
         |c, v| {
             c.ema_decay = float(v, 0.0..=0.999_999_9)?;
+            Ok(())
+        },
+    ),
+    key(
+        "amp",
+        "mixed precision on a GPU; a CPU has none",
+        |c| Setting::Bool(c.amp),
+        |c, v| {
+            c.amp = bool(v)?;
+            Ok(())
+        },
+    ),
+    key(
+        "amp_dtype",
+        "float16 or bfloat16",
+        |c| text(c.amp_dtype.name()),
+        |c, v| {
+            c.amp_dtype = match v.to_ascii_lowercase().as_str() {
+                "float16" | "fp16" | "half" => AmpType::Float16,
+                "bfloat16" | "bf16" => AmpType::BFloat16,
+                _ => {
+                    let reason = format!("must be float16 or bfloat16, got `{v}`");
+                    return Err((Code::WrongType, reason));
+                }
+            };
+            Ok(())
+        },
+    ),
+    key(
+        "freeze",
+        "layers that stay as they are: how many groups from the input, or names",
+        |c| c.freeze.setting(),
+        |c, v| {
+            c.freeze = v.parse().map_err(|reason| (Code::WrongType, reason))?;
             Ok(())
         },
     ),
@@ -381,6 +430,16 @@ pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Co
             error.suggest(format!("Did you mean `{name}`?"))
         }
         _ => error,
+    }
+}
+
+impl AmpType {
+    /// As typed on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            AmpType::Float16 => "float16",
+            AmpType::BFloat16 => "bfloat16",
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod device;
 mod error;
 mod fixed;
+mod freeze;
 mod keys;
 mod record;
 mod settings;
@@ -12,9 +13,10 @@ mod yaml;
 
 pub use device::device_list;
 pub use error::{Code, ConfigError};
+pub use freeze::{Freeze, Selector};
 pub use keys::{KEYS, KeyInfo};
 pub use record::record;
 pub use settings::{Assignment, Setting, parse_assignments};
-pub use train::{Resume, Scheduler, TrainConfig};
+pub use train::{AmpType, Resume, Scheduler, TrainConfig};
 pub use val::ValConfig;
 pub use yaml::to_yaml;

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use super::error::{Code, ConfigError};
 use super::fixed;
+use super::freeze::Freeze;
 use super::keys::{self, KEYS};
 use super::settings::Assignment;
+use crate::optim::Method;
 
 /// Everything that decides a run. Defaults are LibreYOLO's for YOLO9.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +17,10 @@ pub struct TrainConfig {
     pub model: String,
     pub pretrained: bool,
     pub epochs: u32,
+    /// Images a step, of all devices together.
     pub batch: u32,
+    /// `batch = -1`: the largest power of two that fits the GPU takes the place of `batch`.
+    pub auto_batch: bool,
     /// Side of the square canvas in pixels, a multiple of 32.
     pub imgsz: u32,
     /// `auto`, `cpu`, `cuda:N` or `N`.
@@ -24,6 +29,7 @@ pub struct TrainConfig {
     pub seed: u64,
     pub resume: Resume,
 
+    pub optimizer: Method,
     pub lr0: f64,
     pub momentum: f64,
     pub weight_decay: f64,
@@ -35,6 +41,11 @@ pub struct TrainConfig {
     pub min_lr_ratio: f64,
     pub ema: bool,
     pub ema_decay: f64,
+    /// Mixed precision, on a GPU.
+    pub amp: bool,
+    pub amp_dtype: AmpType,
+    /// What stays as it is; see [`Freeze`].
+    pub freeze: Freeze,
     /// Weight of the auxiliary head's loss; 0 trains without that head.
     pub aux_weight: f64,
 
@@ -75,6 +86,14 @@ pub enum Scheduler {
     Cosine,
 }
 
+/// The type that convolutions compute in under mixed precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AmpType {
+    /// With a scale on the loss that keeps small gradients.
+    Float16,
+    BFloat16,
+}
+
 impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
@@ -83,11 +102,13 @@ impl Default for TrainConfig {
             pretrained: true,
             epochs: 300,
             batch: 16,
+            auto_batch: false,
             imgsz: 640,
             device: "auto".to_owned(),
             workers: 8,
             seed: 0,
             resume: Resume::No,
+            optimizer: Method::Sgd,
             lr0: 0.01,
             momentum: 0.937,
             weight_decay: 0.0005,
@@ -99,6 +120,9 @@ impl Default for TrainConfig {
             min_lr_ratio: 0.01,
             ema: true,
             ema_decay: 0.9999,
+            amp: true,
+            amp_dtype: AmpType::Float16,
+            freeze: Freeze::default(),
             aux_weight: 0.25,
             mosaic: 1.0,
             hsv_prob: 1.0,

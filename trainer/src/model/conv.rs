@@ -177,6 +177,8 @@ impl BatchNorm {
 
 impl ModuleT for BatchNorm {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
+        // A frozen layer keeps its statistics.
+        let train = train && self.weight.requires_grad() && self.bias.requires_grad();
         if train && let Some(group) = self.sync.get() {
             let layer = SyncBatchNorm {
                 weight: &self.weight,

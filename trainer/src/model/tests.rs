@@ -255,7 +255,7 @@ fn frozen_parameters_leave_the_list() {
         Device::Cpu,
     );
     let before = model.parameters().len();
-    assert_eq!(model.freeze(&["backbone.conv0.", "backbone.conv1."]), 6);
+    assert_eq!(model.freeze(&["backbone.conv0", "backbone.conv1"]), 6);
     assert_eq!(model.parameters().len(), before - 6);
 }
 

@@ -146,12 +146,12 @@ impl Yolo9 {
         self.variables.iter().filter_map(parameter).collect()
     }
 
-    /// Takes the parameters under these prefixes (such as `backbone.conv0.`) out of training.
-    /// Returns how many tensors were frozen.
+    /// Takes the parameters at or under these names (such as `backbone.conv0`; the empty one is all) out of
+    /// training, and with them their normalisations' statistics. Returns how many tensors were frozen.
     pub fn freeze(&self, prefixes: &[&str]) -> usize {
         let mut frozen = 0;
         for Variable { name, tensor, role } in &self.variables {
-            let named = prefixes.iter().any(|prefix| name.starts_with(prefix));
+            let named = prefixes.iter().any(|prefix| is_below(name, prefix));
             if named && matches!(role, Role::Parameter(_)) {
                 let _ = tensor.set_requires_grad(false);
                 frozen += 1;
@@ -171,6 +171,27 @@ impl Yolo9 {
         copy.load_state_dict(&self.state_dict())
             .expect("the configuration decides names and shapes");
         copy
+    }
+
+    /// Copies of the normalisations' running statistics.
+    #[must_use]
+    pub(crate) fn statistics(&self) -> Vec<Tensor> {
+        self.running().map(Tensor::copy).collect()
+    }
+
+    /// Puts back what [`Self::statistics`] gave.
+    pub(crate) fn restore_statistics(&self, saved: &[Tensor]) {
+        for (running, saved) in self.running().zip(saved) {
+            tch::no_grad(|| running.shallow_clone().copy_(saved));
+        }
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Tensor> {
+        let statistics = self
+            .variables
+            .iter()
+            .filter(|variable| variable.role == Role::Statistic);
+        statistics.map(|variable| &variable.tensor)
     }
 
     /// Parameters and statistics, detached, in the order of the state dict.
@@ -202,4 +223,9 @@ impl Yolo9 {
             }
         });
     }
+}
+
+fn is_below(name: &str, prefix: &str) -> bool {
+    let rest = name.strip_prefix(prefix);
+    rest.is_some_and(|rest| prefix.is_empty() || rest.is_empty() || rest.starts_with('.'))
 }

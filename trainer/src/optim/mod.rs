@@ -1,13 +1,15 @@
 //! The optimizer, its schedules, and the moving average of the weights.
 
 mod ema;
+mod method;
+mod optimizer;
 mod schedule;
-mod sgd;
 
 pub use crate::shim::ShimError;
 pub use ema::{Ema, EmaConfig};
+pub use method::Method;
+pub use optimizer::{GroupState, Memory, Optimizer, OptimizerConfig, OptimizerState, StateError};
 pub use schedule::{Decay, Schedule, ScheduleConfig};
-pub use sgd::{GroupState, Sgd, SgdConfig, SgdState, StateError};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use tch::{Device, Kind, Tensor};
 
 use super::*;
 use crate::loss::{DetectionLoss, pad_targets};
-use crate::model::{Group, Size, Yolo9, Yolo9Config};
+use crate::model::{Group, Parameter, Size, Yolo9, Yolo9Config};
 use crate::testing::{Tensors, distance};
 
 fn golden() -> Value {
@@ -99,7 +99,7 @@ fn the_first_four_steps_follow_the_reference() {
             .load_state_dict(weights.as_state_dict())
             .expect("fitting weights");
         let mut ema = Ema::new(&model, EmaConfig::default());
-        let mut sgd = Sgd::new(model.parameters(), SgdConfig::default());
+        let mut sgd = Optimizer::new(model.parameters(), OptimizerConfig::default());
         for (index, expected) in golden["steps"]
             .as_array()
             .expect("steps")
@@ -162,16 +162,16 @@ fn the_first_four_steps_follow_the_reference() {
 fn a_step_is_the_textbooks() {
     let model = tiny();
     let parameters = model.parameters();
-    let config = SgdConfig {
+    let config = OptimizerConfig {
         weight_decay: 0.1,
-        ..SgdConfig::default()
+        ..OptimizerConfig::default()
     };
     let mut expected: Vec<Tensor> = parameters
         .iter()
         .map(|p| p.tensor.detach().copy())
         .collect();
     let mut momenta: Vec<Option<Tensor>> = expected.iter().map(|_| None).collect();
-    let mut sgd = Sgd::new(model.parameters(), config);
+    let mut sgd = Optimizer::new(model.parameters(), config);
     for (learning_rate, momentum) in [(0.01, 0.8), (0.02, 0.9), (0.005, 0.937)] {
         sgd.zero_grad().expect("dropped");
         pull(&model);
@@ -203,7 +203,7 @@ fn a_step_is_the_textbooks() {
 #[test]
 fn a_reloaded_state_continues_the_run() {
     let (model, other) = (tiny(), tiny());
-    let mut sgd = Sgd::new(model.parameters(), SgdConfig::default());
+    let mut sgd = Optimizer::new(model.parameters(), OptimizerConfig::default());
     for _ in 0..3 {
         sgd.zero_grad().expect("dropped");
         pull(&model);
@@ -212,12 +212,12 @@ fn a_reloaded_state_continues_the_run() {
     other
         .load_state_dict(&model.state_dict())
         .expect("same shapes");
-    let mut resumed = Sgd::new(
+    let mut resumed = Optimizer::new(
         other.parameters(),
-        SgdConfig {
+        OptimizerConfig {
             learning_rate: 1.0,
             momentum: 0.0,
-            ..SgdConfig::default()
+            ..OptimizerConfig::default()
         },
     );
     resumed.load_state(&sgd.state()).expect("the same network");
@@ -234,8 +234,8 @@ fn a_reloaded_state_continues_the_run() {
 #[test]
 fn the_state_has_pytorchs_groups_and_numbers() {
     let model = tiny();
-    let mut sgd = Sgd::new(model.parameters(), SgdConfig::default());
-    assert!(sgd.state().momentum_buffers.is_empty());
+    let mut sgd = Optimizer::new(model.parameters(), OptimizerConfig::default());
+    assert!(sgd.state().memory.is_empty());
     pull(&model);
     sgd.step().expect("stepped");
     let state = sgd.state();
@@ -254,22 +254,24 @@ fn the_state_has_pytorchs_groups_and_numbers() {
             .collect::<Vec<_>>(),
         [0.0, 5e-4, 0.0]
     );
-    assert_eq!(state.momentum_buffers.len(), 675);
-    assert_eq!(state.momentum_buffers[&221].size(), [16, 3, 3, 3]);
+    assert_eq!(state.memory.len(), 675);
+    assert_eq!(state.memory[&221].buffers[0].size(), [16, 3, 3, 3]);
 }
 
 #[test]
 fn another_networks_state_is_refused() {
     let model = tiny();
-    let mut sgd = Sgd::new(model.parameters(), SgdConfig::default());
-    model.freeze(&["backbone.conv0."]);
-    let fewer = Sgd::new(model.parameters(), SgdConfig::default()).state();
+    let mut sgd = Optimizer::new(model.parameters(), OptimizerConfig::default());
+    model.freeze(&["backbone.conv0"]);
+    let fewer = Optimizer::new(model.parameters(), OptimizerConfig::default()).state();
     let error = sgd.load_state(&fewer).expect_err("fewer parameters");
     assert!(error.to_string().contains("[220, 226, 226]"), "{error}");
     let mut state = sgd.state();
-    state
-        .momentum_buffers
-        .insert(221, Tensor::zeros([2], (Kind::Float, Device::Cpu)));
+    let wrong = Memory {
+        buffers: vec![Tensor::zeros([2], (Kind::Float, Device::Cpu))],
+        step: None,
+    };
+    state.memory.insert(221, wrong);
     let error = sgd.load_state(&state).expect_err("another shape");
     assert!(
         error.to_string().contains("backbone.conv0.conv.weight"),
@@ -277,16 +279,91 @@ fn another_networks_state_is_refused() {
     );
 }
 
+/// Against the formulas of the papers, in double precision, for two steps with other gradients.
+#[test]
+fn adam_steps_are_the_papers() {
+    for method in [Method::Adam, Method::AdamW] {
+        let mut parameter = Tensor::from_slice(&[0.5_f32, -1.0, 2.0]).set_requires_grad(true);
+        let (rate, decay) = (0.01, 0.1);
+        let mut optimizer = Optimizer::new(
+            vec![Parameter {
+                name: "w".to_owned(),
+                tensor: parameter.shallow_clone(),
+                group: Group::ConvWeight,
+            }],
+            OptimizerConfig {
+                method,
+                learning_rate: rate,
+                weight_decay: decay,
+                ..OptimizerConfig::default()
+            },
+        );
+        let mut expected = [0.5_f64, -1.0, 2.0];
+        let (mut average, mut square) = ([0.0_f64; 3], [0.0_f64; 3]);
+        for step in 1..=2 {
+            let slopes = [0.3, -0.2, f64::from(step)];
+            parameter.zero_grad();
+            let loss =
+                (&parameter * Tensor::from_slice(&slopes).to_kind(Kind::Float)).sum(Kind::Float);
+            loss.backward();
+            optimizer.step().expect("stepped");
+            for i in 0..3 {
+                let mut gradient = slopes[i];
+                if method == Method::AdamW {
+                    expected[i] *= 1.0 - rate * decay;
+                } else {
+                    gradient += decay * expected[i];
+                }
+                average[i] = 0.9 * average[i] + 0.1 * gradient;
+                square[i] = 0.999 * square[i] + 0.001 * gradient * gradient;
+                let mean = average[i] / (1.0 - 0.9_f64.powi(step));
+                let scale = (square[i] / (1.0 - 0.999_f64.powi(step))).sqrt();
+                expected[i] -= rate * mean / (scale + 1e-8);
+            }
+        }
+        let found = Vec::<f32>::try_from(parameter.detach()).expect("three numbers");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(
+                (f64::from(*found) - expected).abs() < 1e-6,
+                "{method}: {found} {expected}"
+            );
+        }
+        let state = optimizer.state();
+        assert_eq!(
+            state.memory[&0]
+                .step
+                .as_ref()
+                .map(|step| step.double_value(&[])),
+            Some(2.0)
+        );
+    }
+}
+
+#[test]
+fn another_methods_state_is_refused() {
+    let model = tiny();
+    let with = |method| {
+        let config = OptimizerConfig {
+            method,
+            ..OptimizerConfig::default()
+        };
+        Optimizer::new(model.parameters(), config)
+    };
+    let error = with(Method::Sgd).load_state(&with(Method::AdamW).state());
+    let text = error.expect_err("another method").to_string();
+    assert!(text.contains("optimizer=adamw"), "{text}");
+}
+
 /// A parameter without a gradient stays, weight decay or not.
 #[test]
 fn only_parameters_with_gradients_move() {
     let model = tiny();
-    let mut sgd = Sgd::new(model.parameters(), SgdConfig::default());
+    let mut sgd = Optimizer::new(model.parameters(), OptimizerConfig::default());
     let parameters = model.parameters();
     let before: Vec<_> = parameters.iter().map(|p| p.tensor.copy()).collect();
     (&parameters[0].tensor * 2.0).sum(Kind::Float).backward();
     sgd.step().expect("stepped");
-    assert_eq!(sgd.state().momentum_buffers.len(), 1);
+    assert_eq!(sgd.state().memory.len(), 1);
     for (index, (parameter, before)) in parameters.iter().zip(&before).enumerate() {
         let moved = distance(&parameter.tensor.detach(), before) > 0.0;
         assert_eq!(moved, index == 0, "{}", parameter.name);
@@ -304,7 +381,7 @@ fn every_batch_reaches_every_parameter() {
         aux: true,
     };
     let model = Yolo9::new(&config, Device::Cpu);
-    let mut sgd = Sgd::new(model.parameters(), SgdConfig::default());
+    let mut sgd = Optimizer::new(model.parameters(), OptimizerConfig::default());
     let target = [1.0, 0.1, 0.2, 0.7, 0.8];
     for images in [
         vec![vec![], vec![target], vec![target, target]],
@@ -325,7 +402,7 @@ fn every_batch_reaches_every_parameter() {
         }
         sgd.step().expect("stepped");
     }
-    assert_eq!(sgd.state().momentum_buffers.len(), model.parameters().len());
+    assert_eq!(sgd.state().memory.len(), model.parameters().len());
 }
 
 #[test]

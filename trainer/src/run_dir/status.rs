@@ -31,6 +31,8 @@ pub struct Progress {
     /// Since the epoch began.
     pub elapsed: Duration,
     pub images_per_second: f64,
+    /// Parts that a batch is taken in; 1 where it fits the memory.
+    pub parts: usize,
 }
 
 /// Writes status.json. A write that fails is logged and forgotten: the training is worth more.
@@ -84,6 +86,7 @@ impl StatusFile {
     pub fn step(&mut self, progress: Progress) {
         self.status.step = Some(progress.step);
         self.status.images_per_second = Some(progress.images_per_second);
+        self.status.batch_parts = (progress.parts > 1).then_some(progress.parts as u64);
         if self.is_fresh() {
             return;
         }
@@ -289,6 +292,7 @@ mod tests {
     fn steps_refresh_the_file_but_not_each() {
         let (_dir, mut file) = begin(1);
         let progress = |step| Progress {
+            parts: 1,
             step,
             elapsed: Duration::from_secs(4),
             images_per_second: 16.0,

@@ -1,6 +1,5 @@
 //! Memory, streams and modes of a device.
 #![expect(unsafe_code, reason = "a foreign-function interface")]
-#![expect(dead_code, reason = "what the training takes up as its parts arrive")]
 
 use std::ffi::{c_int, c_void};
 

@@ -5,12 +5,11 @@ use std::time::Instant;
 use tch::{Device, Kind, Tensor};
 
 use super::error::TrainError;
-use super::learner::{Learner, flatten, unflatten};
+use super::learner::Learner;
 use crate::checkpoint::Position;
 use crate::config::Code;
-use crate::data::Batch;
 use crate::dist::{Collective, Group};
-use crate::loss::{LossItems, pad_targets};
+use crate::loss::LossItems;
 use crate::run_dir::Progress;
 use crate::signal::Signals;
 
@@ -89,6 +88,7 @@ impl Learner {
             tick(Progress {
                 step: sums.steps,
                 elapsed,
+                parts: self.parts,
                 images_per_second: images as f64 / elapsed.as_secs_f64().max(1e-9),
             });
         }
@@ -127,39 +127,11 @@ impl Learner {
         Ok(Next::Step)
     }
 
-    fn train_step(&mut self, batch: &Batch) -> Result<LossItems, TrainError> {
-        let images = to_input(batch, self.device)?;
-        let targets = pad_targets(&batch.targets);
-        self.sgd.zero_grad()?;
-        let items = self
-            .loss
-            .compute(&self.model.forward_train(&images), &targets);
-        items.total.f_backward()?;
-        self.sum_gradients()?;
-        self.sgd.step()?;
-        if let Some(ema) = &mut self.ema {
-            ema.update(&self.model)?;
-        }
-        Ok(items)
-    }
-
-    /// Each process's loss is its share of the batch's, so the sum of their gradients is the batch's.
-    fn sum_gradients(&self) -> Result<(), TrainError> {
-        let Some(group) = self.group else {
-            return Ok(());
-        };
-        let gradients = self.sgd.gradients();
-        let flat = flatten(&gradients);
-        group.all_reduce_sum(&flat)?;
-        unflatten(&flat, &gradients);
-        Ok(())
-    }
-
     /// Learning rate and momentum of the step with this index in the run.
     fn set_rates(&mut self, step: u64) {
-        self.sgd
+        self.optimizer
             .set_learning_rate(self.schedule.learning_rate(step));
-        self.sgd.set_momentum(self.schedule.momentum(step));
+        self.optimizer.set_momentum(self.schedule.momentum(step));
     }
 
     /// Names each thing the loader left out, once.
@@ -220,24 +192,4 @@ impl From<&Position> for LossSums {
             dfl,
         }
     }
-}
-
-/// A batch's pixels on the device as `[B, 3, H, W]`, RGB from 0 to 1.
-pub(super) fn to_input(batch: &Batch, device: Device) -> Result<Tensor, TrainError> {
-    let shape = [
-        batch.len() as i64,
-        3,
-        i64::from(batch.height),
-        i64::from(batch.width),
-    ];
-    let bytes = Tensor::f_from_data_size(&batch.images, &shape, Kind::Uint8)?;
-    let pixels = bytes.f_to_device(device)?.f_to_kind(Kind::Float)? / 255.0;
-    if device == Device::Cpu {
-        // Convolutions on a CPU are faster with NHWC in memory.
-        return Ok(pixels
-            .f_permute([0, 2, 3, 1])?
-            .f_contiguous()?
-            .f_permute([0, 3, 1, 2])?);
-    }
-    Ok(pixels)
 }

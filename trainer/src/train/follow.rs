@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tch::Tensor;
 
 use super::error::TrainError;
-use super::learner::{Learner, padding, seed, shard, train_loader};
+use super::learner::{Learner, padding, resolve_batch, seed, shard, train_loader};
 use super::session::Session;
 use super::setup::Setup;
 use super::state::State;
@@ -43,7 +43,7 @@ pub(super) fn follow(
 
 fn run(setup: Setup, group: &'static Group, signals: &Signals) -> Result<(), TrainError> {
     let Setup {
-        config,
+        mut config,
         data,
         train_samples,
         source,
@@ -55,6 +55,7 @@ fn run(setup: Setup, group: &'static Group, signals: &Signals) -> Result<(), Tra
     // The first process keeps the average.
     state.ema = None;
     let (mut epoch, mut position) = (state.epoch, state.position.take());
+    resolve_batch(&mut config, &state.model, &train_samples, Some(group))?;
     let shape = train_loader(
         &config,
         padding(&state.letterbox_pad),

@@ -1,15 +1,18 @@
 //! What learns: the network, its optimizer, its batches. Every process of a training has one.
 
+use gpurun_dataset::{Sample, read_labels};
 use tch::{Cuda, Device, Tensor};
 
+use super::autobatch;
 use super::error::TrainError;
+use super::precision::Precision;
 use super::state::State;
 use crate::config::{Scheduler, TrainConfig};
 use crate::data::{AugmentConfig, Loader, LoaderConfig, Padding};
 use crate::dist::{Collective, Group, Shard, SyncGroup};
 use crate::loss::DetectionLoss;
 use crate::model::Yolo9;
-use crate::optim::{Decay, Ema, Schedule, ScheduleConfig, Sgd};
+use crate::optim::{Decay, Ema, Optimizer, Schedule, ScheduleConfig};
 
 /// Decoded images kept in memory between epochs, so that a small set is decoded once.
 const CACHE_BYTES: u64 = 1 << 30;
@@ -18,10 +21,16 @@ pub(super) struct Learner {
     pub(super) device: Device,
     pub(super) model: Yolo9,
     pub(super) ema: Option<Ema>,
-    pub(super) sgd: Sgd,
+    pub(super) optimizer: Optimizer,
     pub(super) schedule: Schedule,
     pub(super) loss: DetectionLoss,
     pub(super) loader: Loader,
+    pub(super) precision: Precision,
+    /// Parts that a batch is taken in, since it didn't fit the memory whole.
+    pub(super) parts: usize,
+    /// Images that fit; for tests of what happens when more are asked for.
+    #[cfg(test)]
+    pub(super) room: Option<usize>,
     /// The processes that train together; none where this one trains alone.
     pub(super) group: Option<&'static Group>,
 }
@@ -47,7 +56,11 @@ impl Learner {
         group: Option<&'static Group>,
     ) -> Result<Learner, TrainError> {
         let State {
-            model, ema, sgd, ..
+            model,
+            ema,
+            optimizer,
+            scaler,
+            ..
         } = state;
         let steps = u64::try_from(loader.batches()).unwrap_or(1).max(1);
         if let Some(group) = group {
@@ -58,9 +71,13 @@ impl Learner {
         }
         Ok(Learner {
             device: model.device(),
+            precision: Precision::of(config, model.device(), scaler),
+            parts: 1,
+            #[cfg(test)]
+            room: None,
             model,
             ema,
-            sgd,
+            optimizer,
             schedule: Schedule::new(schedule(config, steps)),
             loss: DetectionLoss {
                 aux_weight: config.aux_weight,
@@ -92,6 +109,44 @@ pub(super) fn unflatten(flat: &Tensor, tensors: &[Tensor]) {
     for (values, tensor) in flat.split_with_sizes(lengths, 0).iter().zip(tensors) {
         tensor.shallow_clone().copy_(&values.view_as(tensor));
     }
+}
+
+/// Puts a number in the place of `batch = -1`: the first process measures, and all take what it found.
+///
+/// # Errors
+/// When measuring fails, or another process is gone.
+pub(super) fn resolve_batch(
+    config: &mut TrainConfig,
+    model: &Yolo9,
+    samples: &[Sample],
+    group: Option<&Group>,
+) -> Result<(), TrainError> {
+    if !config.auto_batch {
+        return Ok(());
+    }
+    let (rank, world) = group.map_or((0, 1), |group| (group.rank(), group.world()));
+    if rank == 0 {
+        config.batch = autobatch::choose(config, model, most_targets(samples, model), world)?;
+    }
+    if let Some(group) = group {
+        let found = Tensor::from_slice(&[i64::from(config.batch)]);
+        group.broadcast(&found, 0)?;
+        let found = u32::try_from(found.int64_value(&[0])).unwrap_or(autobatch::FALLBACK);
+        config.batch = found;
+    }
+    config.auto_batch = false;
+    Ok(())
+}
+
+/// Of the fullest image, whose number of objects decides what the loss takes.
+fn most_targets(samples: &[Sample], model: &Yolo9) -> usize {
+    let classes = usize::try_from(model.config().nc).unwrap_or(usize::MAX);
+    let counts = samples.iter().map(|sample| {
+        // A file that can't be read is left out of the training too.
+        read_labels(&sample.label, classes).map_or(0, |labels| labels.boxes.len())
+    });
+    // A mosaic holds four images' objects.
+    counts.max().unwrap_or(0).max(1) * 4
 }
 
 /// This process's share of each batch.

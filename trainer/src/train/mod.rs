@@ -3,12 +3,14 @@
 //! [`Setup`] does everything that can fail for the user's reasons before anything is written. The run then
 //! either completes, or ends with a [`TrainError`] that status.json tells.
 
+mod autobatch;
 mod device;
 mod epoch;
 mod error;
 mod follow;
 mod learner;
 mod outcome;
+mod precision;
 mod restore;
 mod run;
 mod save;
@@ -16,12 +18,14 @@ mod session;
 mod setup;
 mod source;
 mod state;
+mod step;
 mod val;
 mod validate;
 
 pub use device::usable_cpus;
 pub use error::TrainError;
 pub use outcome::Outcome;
+pub use precision::Scaler;
 pub use run::train;
 pub use setup::{Setup, check_batch};
 pub use val::{ValReport, val};

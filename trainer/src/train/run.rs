@@ -187,7 +187,7 @@ impl Session {
         for group in 0..3 {
             values.insert(
                 format!("lr/group{group}"),
-                self.learner.sgd.learning_rate().into(),
+                self.learner.optimizer.learning_rate().into(),
             );
         }
         EpochRow {

@@ -89,7 +89,8 @@ impl Session {
                     .ema
                     .as_ref()
                     .map(|ema| i64::try_from(ema.updates()).unwrap_or(i64::MAX)),
-                optimizer: Some(self.learner.sgd.state()),
+                optimizer: Some(self.learner.optimizer.state()),
+                scaler: self.learner.precision.scaler(),
             }),
         }
     }

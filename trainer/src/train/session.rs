@@ -5,7 +5,7 @@ use std::time::Instant;
 use gpurun_protocol::summary::EpochEvent;
 
 use super::error::TrainError;
-use super::learner::{Learner, padding, seed, shard, train_loader};
+use super::learner::{Learner, padding, resolve_batch, seed, shard, train_loader};
 use super::setup::Setup;
 use super::state::State;
 use super::validate::{Validator, ValidatorConfig};
@@ -51,6 +51,7 @@ impl Session {
             continued,
             group,
         } = setup;
+        let mut config = config;
         seed(&config, device);
         let mut state = State::build(&config, source, data.names.len(), device)?;
         let metadata = Metadata {
@@ -62,6 +63,7 @@ impl Session {
             letterbox_pad: state.letterbox_pad.clone(),
         };
         let padding = padding(&state.letterbox_pad);
+        resolve_batch(&mut config, &state.model, &train_samples, group)?;
         let loader = Loader::new(
             train_samples,
             data.names.len(),

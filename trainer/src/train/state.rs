@@ -3,12 +3,13 @@
 use tch::Device;
 
 use super::error::TrainError;
+use super::precision::Scaler;
 use super::restore::{load, load_all};
 use super::source::Source;
 use crate::checkpoint::{Best, Position};
-use crate::config::{Code, TrainConfig};
+use crate::config::{Code, Freeze, TrainConfig};
 use crate::model::{Size, Yolo9, Yolo9Config};
-use crate::optim::{Ema, EmaConfig, Sgd, SgdConfig};
+use crate::optim::{Ema, EmaConfig, Optimizer, OptimizerConfig};
 
 /// LibreYOLO builds a scratch network for 80 classes before it fits the dataset's; only size t's class
 /// towers are wider for it.
@@ -18,7 +19,9 @@ const SCRATCH_CLASS_WIDTH_T: i64 = 80;
 pub(super) struct State {
     pub(super) model: Yolo9,
     pub(super) ema: Option<Ema>,
-    pub(super) sgd: Sgd,
+    pub(super) optimizer: Optimizer,
+    /// Of mixed precision, where the checkpoint has one.
+    pub(super) scaler: Option<Scaler>,
     pub(super) size: Size,
     pub(super) letterbox_pad: String,
     pub(super) best: Best,
@@ -54,7 +57,7 @@ impl State {
                     },
                     device,
                 );
-                Ok(State::fresh(config, model, "topleft".to_owned()))
+                State::fresh(config, model, "topleft".to_owned())
             }
             Source::Weights {
                 state,
@@ -68,13 +71,13 @@ impl State {
                     report.loaded,
                     report.missing.len() + report.other_classes.len()
                 );
-                Ok(State::fresh(config, model, letterbox_pad))
+                State::fresh(config, model, letterbox_pad)
             }
             Source::Resume { checkpoint, path } => {
                 let shape = architecture(&checkpoint.model)?;
                 let model = Yolo9::new(&Yolo9Config { nc, aux, ..shape }, device);
                 let mut state =
-                    State::fresh(config, model, checkpoint.metadata.letterbox_pad.clone());
+                    State::fresh(config, model, checkpoint.metadata.letterbox_pad.clone())?;
                 let Some(training) = checkpoint.training else {
                     return Ok(state);
                 };
@@ -88,11 +91,12 @@ impl State {
                             .unwrap_or(0),
                     );
                 }
-                if let Some(optimizer) = &training.optimizer {
-                    state.sgd.load_state(optimizer).map_err(|e| {
+                if let Some(saved) = &training.optimizer {
+                    state.optimizer.load_state(saved).map_err(|e| {
                         TrainError::new(Code::ModelLoadFailed, "ValueError", e.to_string())
                     })?;
                 }
+                state.scaler = training.scaler;
                 state.best = training.best;
                 state.epoch = training.finished_epochs;
                 state.position = training.position;
@@ -107,10 +111,15 @@ impl State {
         }
     }
 
-    fn fresh(config: &TrainConfig, mut model: Yolo9, letterbox_pad: String) -> State {
+    fn fresh(
+        config: &TrainConfig,
+        mut model: Yolo9,
+        letterbox_pad: String,
+    ) -> Result<State, TrainError> {
         if model.device() == Device::Cpu {
             model.to_channels_last();
         }
+        freeze(&model, &config.freeze)?;
         let ema = config.ema.then(|| {
             Ema::new(
                 &model,
@@ -120,9 +129,10 @@ impl State {
                 },
             )
         });
-        let sgd = Sgd::new(
+        let optimizer = Optimizer::new(
             model.parameters(),
-            SgdConfig {
+            OptimizerConfig {
+                method: config.optimizer,
                 learning_rate: config.lr0,
                 momentum: config.momentum,
                 weight_decay: config.weight_decay,
@@ -130,18 +140,42 @@ impl State {
             },
         );
         let size = model.config().size;
-        State {
+        Ok(State {
             model,
             ema,
-            sgd,
+            optimizer,
+            scaler: None,
             size,
             letterbox_pad,
             best: Best::default(),
             epoch: 0,
             position: None,
             row: None,
+        })
+    }
+}
+
+/// Takes the selected layers out of training.
+fn freeze(model: &Yolo9, selected: &Freeze) -> Result<(), TrainError> {
+    let refused = |message: String| Err(TrainError::new(Code::WrongType, "ValueError", message));
+    for (selector, prefixes) in selected.prefixes() {
+        let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
+        let is_group = selector.parse::<usize>().is_ok();
+        // Without the auxiliary branch its groups are empty.
+        if model.freeze(&prefixes) == 0 && !is_group {
+            return refused(format!("freeze={selector} matches no parameter"));
         }
     }
+    if model.parameters().is_empty() {
+        return refused("freeze leaves nothing to train".to_owned());
+    }
+    if !selected.is_empty() {
+        tracing::info!(
+            "Frozen; {} tensors are left to train",
+            model.parameters().len()
+        );
+    }
+    Ok(())
 }
 
 pub(super) fn architecture(state: &[(String, tch::Tensor)]) -> Result<Yolo9Config, TrainError> {

@@ -5,9 +5,9 @@ use std::time::Instant;
 use gpurun_dataset::{DataConfig, Sample};
 use tch::{Device, Kind, Tensor};
 
-use super::epoch::to_input;
 use super::error::TrainError;
 use super::learner::loader_threads;
+use super::step::to_input;
 use crate::config::TrainConfig;
 use crate::data::{Loader, LoaderConfig, Padding};
 use crate::eval::{Detection, GroundTruth, NmsConfig, evaluate, metrics, multi_label};

@@ -7,17 +7,7 @@ use std::process::Command;
 use gpurun_protocol::status::{State, Status};
 use gpurun_train::checkpoint::Checkpoint;
 
-use crate::support::{Bench, fail, signal, start_until, succeed, wait};
-
-/// Runs are compared by this: the mean losses of their epochs.
-fn losses(bench: &Bench, run: &str) -> Vec<f64> {
-    bench
-        .history(run)
-        .rows
-        .iter()
-        .map(|row| row.train_loss.unwrap())
-        .collect()
-}
+use crate::support::{Bench, fail, losses, signal, start_until, succeed, wait};
 
 fn failed(bench: &Bench, run: &str) -> Status {
     let status = bench.status(run);

@@ -4,5 +4,6 @@
 mod errors;
 mod interruption;
 mod run;
+mod settings;
 mod several;
 mod support;

@@ -130,7 +130,7 @@ fn weights_hold_the_averages_and_the_training_state() {
         .map(|group| group.parameters.len())
         .collect();
     assert_eq!(groups, [291, 303, 303]);
-    assert_eq!(optimizer.momentum_buffers.len(), 897);
+    assert_eq!(optimizer.memory.len(), 897);
     let differs = checkpoint
         .model
         .iter()

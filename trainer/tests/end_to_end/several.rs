@@ -13,10 +13,13 @@ use crate::support::{Bench, fail, signal, start_until, succeed, wait};
 fn trained(bench: &Bench, run: &str) -> (BTreeMap<String, Tensor>, Vec<Tensor>) {
     let path = bench.path(&format!("runs/{run}/weights/last.pt"));
     let training = Checkpoint::read(&path).unwrap().training.unwrap();
-    let momenta = training.optimizer.unwrap().momentum_buffers;
+    let momenta = training.optimizer.unwrap().memory;
     (
         training.train_model.into_iter().collect(),
-        momenta.into_values().collect(),
+        momenta
+            .into_values()
+            .flat_map(|memory| memory.buffers)
+            .collect(),
     )
 }
 

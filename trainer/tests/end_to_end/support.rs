@@ -86,6 +86,16 @@ impl Bench {
     }
 }
 
+/// Runs are compared by this: the mean losses of their epochs.
+pub(crate) fn losses(bench: &Bench, run: &str) -> Vec<f64> {
+    bench
+        .history(run)
+        .rows
+        .iter()
+        .map(|row| row.train_loss.unwrap())
+        .collect()
+}
+
 /// Runs to the end; the process must succeed.
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();

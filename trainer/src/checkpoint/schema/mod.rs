@@ -5,7 +5,8 @@ mod write;
 
 use super::tensor::StateDict;
 use crate::config::Setting;
-use crate::optim::SgdState;
+use crate::optim::OptimizerState;
+use crate::train::Scaler;
 
 /// A whole checkpoint in memory.
 #[derive(Debug)]
@@ -53,7 +54,9 @@ pub struct TrainingState {
     pub train_model: StateDict,
     /// Updates of the moving average so far; none when the run keeps no average.
     pub ema_updates: Option<i64>,
-    pub optimizer: Option<SgdState>,
+    pub optimizer: Option<OptimizerState>,
+    /// Of mixed precision in 16-bit floats.
+    pub scaler: Option<Scaler>,
 }
 
 /// The best validation so far.

@@ -10,7 +10,9 @@ use super::super::tensor::{load_tensor, state_dict};
 use super::super::value::{Key, TensorRef, Value};
 use super::{Best, Checkpoint, Metadata, Position, TrainingState};
 use crate::config::Setting;
-use crate::optim::{GroupState, SgdState};
+use crate::optim::{GroupState, Memory, Method, OptimizerState};
+use crate::train::Scaler;
+use tch::Tensor;
 
 type Fields = Value<TensorRef>;
 type Result<T> = std::result::Result<T, Problem>;
@@ -130,6 +132,7 @@ fn training(archive: &mut Archive, fields: &Fields) -> Result<TrainingState> {
         },
         config: config(fields),
         train_model,
+        scaler: fields.get("scaler").and_then(scaler),
         ema_updates: fields.get("ema_updates").and_then(Value::as_int),
         optimizer: fields
             .get("optimizer")
@@ -164,6 +167,16 @@ fn setting(value: &Fields) -> Option<Setting> {
     })
 }
 
+/// None for a scale that is no use: a fresh one takes its place.
+fn scaler(fields: &Fields) -> Option<Scaler> {
+    let scale = fields.get("scale")?.as_f64()?;
+    let steady = fields.get("_growth_tracker")?.as_int()?;
+    (scale.is_finite() && scale > 0.0).then_some(Scaler {
+        scale,
+        steady_steps: u32::try_from(steady).ok()?,
+    })
+}
+
 fn position(fields: &Fields) -> Result<Position> {
     let count = |key| u64::try_from(integer(fields, key)?).map_err(|_| wrong(key, "a count"));
     let (step, batch) = (count("step")?, count("batch")?);
@@ -179,7 +192,7 @@ fn position(fields: &Fields) -> Result<Position> {
     })
 }
 
-fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<SgdState> {
+fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<OptimizerState> {
     let groups = required(fields, "param_groups")?
         .as_list()
         .ok_or_else(|| wrong("optimizer.param_groups", "a list"))?
@@ -190,21 +203,67 @@ fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<SgdState> {
         .as_dict()
         .ok_or_else(|| wrong("optimizer.state", "a dict"))?;
     let mut budget = archive.limits().tensor_bytes;
-    let mut momentum_buffers = BTreeMap::new();
+    let method = method(fields)?;
+    let mut memory = BTreeMap::new();
     for (key, parameter) in state {
         let Key::Int(index) = key else {
             return Err(wrong("optimizer.state", "a dict of integers"));
         };
         let index =
             usize::try_from(*index).map_err(|_| wrong("optimizer.state", "a dict of integers"))?;
-        if let Some(Value::Tensor(tensor)) = parameter.get("momentum_buffer") {
-            momentum_buffers.insert(index, load_tensor(archive, tensor, &mut budget)?);
+        if let Some(found) = read_memory(archive, method, parameter, &mut budget)? {
+            memory.insert(index, found);
         }
     }
-    Ok(SgdState {
-        momentum_buffers,
+    Ok(OptimizerState {
+        method,
+        memory,
         groups,
     })
+}
+
+/// By what its groups are told to do: the state of a run without a step has nothing else.
+fn method(fields: &Fields) -> Result<Method> {
+    let first = required(fields, "param_groups")?
+        .as_list()
+        .and_then(|groups| groups.first());
+    let Some(group) = first.filter(|group| group.get("betas").is_some()) else {
+        return Ok(Method::Sgd);
+    };
+    let decoupled = group.get("decoupled_weight_decay").and_then(Value::as_bool);
+    Ok(match decoupled {
+        Some(true) => Method::AdamW,
+        _ => Method::Adam,
+    })
+}
+
+/// None for a parameter that had no step.
+fn read_memory(
+    archive: &mut Archive,
+    method: Method,
+    parameter: &Fields,
+    budget: &mut u64,
+) -> Result<Option<Memory>> {
+    let mut buffers = vec![];
+    for name in method.buffers() {
+        let Some(Value::Tensor(tensor)) = parameter.get(name) else {
+            return Ok(None);
+        };
+        buffers.push(load_tensor(archive, tensor, budget)?);
+    }
+    let step = match (method, parameter.get("step")) {
+        (Method::Sgd, _) => None,
+        (_, Some(Value::Tensor(step))) => Some(load_tensor(archive, step, budget)?),
+        (_, Some(number)) if number.as_f64().is_some() => {
+            Some(Tensor::from(number.as_f64().unwrap_or_default() as f32))
+        }
+        _ => return Err(wrong("optimizer.state", "steps and averages")),
+    };
+    if step.as_ref().is_some_and(|step| step.numel() != 1) {
+        return Err(wrong("optimizer.state", "steps of one number"));
+    }
+    let step = step.map(|step| step.reshape([0_i64; 0]));
+    Ok(Some(Memory { buffers, step }))
 }
 
 fn group(fields: &Fields) -> Result<GroupState> {
@@ -213,7 +272,10 @@ fn group(fields: &Fields) -> Result<GroupState> {
         .ok_or_else(|| wrong("optimizer.params", "a list"))?;
     Ok(GroupState {
         learning_rate: number(fields, "lr")?,
-        momentum: number(fields, "momentum")?,
+        momentum: fields
+            .get("momentum")
+            .and_then(Value::as_f64)
+            .unwrap_or(0.0),
         weight_decay: number(fields, "weight_decay")?,
         nesterov: fields
             .get("nesterov")

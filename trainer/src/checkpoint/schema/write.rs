@@ -11,7 +11,8 @@ use super::super::tensor::StateDict;
 use super::super::value::{Dict, Key, Value};
 use super::{Best, Checkpoint, Metadata, Position, TrainingState};
 use crate::config::Setting;
-use crate::optim::SgdState;
+use crate::optim::{Method, OptimizerState};
+use crate::train::Scaler;
 
 /// The metric that decides which epoch is best.
 const BEST_METRIC: &str = "metrics/mAP50-95";
@@ -74,6 +75,9 @@ impl Checkpoint {
         if let Some(state) = &training.optimizer {
             set("optimizer", optimizer(state));
         }
+        if let Some(state) = &training.scaler {
+            set("scaler", scaler(state));
+        }
         if let Some(row) = &training.row {
             set("gpurun_row", row.as_str().into());
         }
@@ -117,37 +121,73 @@ fn tensors(state: &StateDict) -> Value<Tensor> {
     )
 }
 
-/// The `state_dict()` of `torch.optim.SGD`.
-fn optimizer(optimizer: &SgdState) -> Value<Tensor> {
-    let state = optimizer.momentum_buffers.iter().map(|(index, momentum)| {
-        let buffer = Value::Tensor(momentum.shallow_clone());
-        (
-            Key::Int(*index as i64),
-            Value::Dict(Dict::from([(Key::from("momentum_buffer"), buffer)])),
-        )
+/// The `state_dict()` of the optimizer of `torch.optim` with the method's name.
+fn optimizer(optimizer: &OptimizerState) -> Value<Tensor> {
+    let names = optimizer.method.buffers();
+    let state = optimizer.memory.iter().map(|(index, memory)| {
+        let step = memory.step.iter().map(|step| ("step", step));
+        let buffers = names.iter().copied().zip(&memory.buffers);
+        let entries = step
+            .chain(buffers)
+            .map(|(name, tensor)| (Key::from(name), Value::Tensor(tensor.shallow_clone())));
+        (Key::Int(*index as i64), Value::Dict(entries.collect()))
     });
     let state = Value::Dict(state.collect());
     let groups = optimizer.groups.iter().map(|group| {
-        Value::Dict(Dict::from([
-            (Key::from("lr"), group.learning_rate.into()),
-            (Key::from("momentum"), group.momentum.into()),
-            (Key::from("dampening"), 0.into()),
-            (Key::from("weight_decay"), group.weight_decay.into()),
-            (Key::from("nesterov"), group.nesterov.into()),
-            (Key::from("maximize"), false.into()),
-            (Key::from("foreach"), Value::None),
-            (Key::from("differentiable"), false.into()),
-            (Key::from("fused"), Value::None),
-            (
-                Key::from("params"),
-                Value::List(group.parameters.iter().copied().map(int).collect()),
-            ),
-        ]))
+        let mut entries = vec![
+            ("lr", group.learning_rate.into()),
+            ("weight_decay", group.weight_decay.into()),
+        ];
+        entries.extend(match optimizer.method {
+            Method::Sgd => vec![
+                ("momentum", group.momentum.into()),
+                ("dampening", 0.into()),
+                ("nesterov", group.nesterov.into()),
+            ],
+            Method::Adam | Method::AdamW => vec![
+                ("betas", Value::Tuple(vec![0.9.into(), 0.999.into()])),
+                ("eps", 1e-8.into()),
+                ("amsgrad", false.into()),
+                ("capturable", false.into()),
+                (
+                    "decoupled_weight_decay",
+                    (optimizer.method == Method::AdamW).into(),
+                ),
+            ],
+        });
+        let parameters = group.parameters.iter().copied().map(int).collect();
+        entries.extend([
+            ("maximize", false.into()),
+            ("foreach", Value::None),
+            ("differentiable", false.into()),
+            ("fused", Value::None),
+            ("params", Value::List(parameters)),
+        ]);
+        let entries = entries.into_iter();
+        Value::Dict(
+            entries
+                .map(|(name, value)| (Key::from(name), value))
+                .collect(),
+        )
     });
     let groups = Value::List(groups.collect());
     Value::Dict(Dict::from([
         (Key::from("state"), state),
         (Key::from("param_groups"), groups),
+    ]))
+}
+
+/// The `state_dict()` of `torch.amp.GradScaler`.
+fn scaler(scaler: &Scaler) -> Value<Tensor> {
+    Value::Dict(Dict::from([
+        (Key::from("scale"), scaler.scale.into()),
+        (Key::from("growth_factor"), 2.0.into()),
+        (Key::from("backoff_factor"), 0.5.into()),
+        (Key::from("growth_interval"), 2000.into()),
+        (
+            Key::from("_growth_tracker"),
+            i64::from(scaler.steady_steps).into(),
+        ),
     ]))
 }
 

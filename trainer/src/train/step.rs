@@ -1,0 +1,248 @@
+//! One step: forward, backward, optimizer, average. A batch that doesn't fit the memory is taken in parts.
+
+use tch::{Device, Kind, Tensor};
+
+use super::error::TrainError;
+use super::follow::catch;
+use super::learner::{Learner, flatten, unflatten};
+use crate::config::Code;
+use crate::data::Batch;
+use crate::dist::Collective;
+use crate::loss::{LossItems, pad_targets};
+use crate::shim::device::empty_cache;
+
+impl Learner {
+    /// Learns from one batch. Out of memory, it tries again with the batch in twice as many parts, and keeps to
+    /// that: the step stays the batch's, only batch statistics are each part's own.
+    ///
+    /// # Errors
+    /// When an operation fails, or one image alone doesn't fit.
+    pub(super) fn train_step(&mut self, batch: &Batch) -> Result<LossItems, TrainError> {
+        loop {
+            match catch(|| self.try_step(batch)) {
+                Err(error) if error.code == Code::OutOfMemory && self.can_halve(batch.len()) => {
+                    self.parts *= 2;
+                    if self.device.is_cuda() {
+                        empty_cache()?;
+                    }
+                    tracing::warn!(
+                        "{error}: going on from the last step with batches of {} in {} parts",
+                        batch.len(),
+                        self.parts
+                    );
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Several processes can't: the others wait for this one's part of the step that failed.
+    fn can_halve(&self, images: usize) -> bool {
+        self.group.is_none() && self.parts < images
+    }
+
+    fn try_step(&mut self, batch: &Batch) -> Result<LossItems, TrainError> {
+        let images = to_input(batch, self.device)?;
+        self.optimizer.zero_grad()?;
+        let size = batch.len().div_ceil(self.parts);
+        let mut whole: Option<LossItems> = None;
+        for start in (0..batch.len()).step_by(size) {
+            let length = size.min(batch.len() - start);
+            let part = images.f_narrow(0, start as i64, length as i64)?;
+            let targets = &batch.targets[start..start + length];
+            let share = length as f64 / batch.len() as f64;
+            let items = self.backward(&part, targets, share)?;
+            whole = Some(match whole {
+                Some(whole) => sum(&whole, &items),
+                None => items,
+            });
+        }
+        self.sum_gradients()?;
+        if self.precision.unscale(&self.optimizer.gradients())? {
+            self.optimizer.step()?;
+        }
+        if let Some(ema) = &mut self.ema {
+            ema.update(&self.model)?;
+        }
+        whole.ok_or_else(|| {
+            TrainError::new(Code::DataInvalid, "ValueError", "a batch without images")
+        })
+    }
+
+    /// Adds a part's gradients, and gives its share of the batch's loss.
+    fn backward(
+        &self,
+        images: &Tensor,
+        targets: &[Vec<[f32; 5]>],
+        share: f64,
+    ) -> Result<LossItems, TrainError> {
+        #[cfg(test)]
+        if self.room.is_some_and(|room| targets.len() > room) {
+            return Err(TrainError::new(
+                Code::OutOfMemory,
+                "OutOfMemoryError",
+                "CUDA out of memory",
+            ));
+        }
+        let outputs = self
+            .precision
+            .run(self.device, || self.model.forward_train(images))?;
+        let items = self.loss.compute(&outputs, &pad_targets(targets));
+        let items = if share < 1.0 {
+            scaled(&items, share)
+        } else {
+            items
+        };
+        self.precision.scaled(&items.total).f_backward()?;
+        Ok(LossItems {
+            total: items.total.detach(),
+            ..items
+        })
+    }
+
+    /// Each process's loss is its share of the batch's, so the sum of their gradients is the batch's.
+    fn sum_gradients(&self) -> Result<(), TrainError> {
+        let Some(group) = self.group else {
+            return Ok(());
+        };
+        let gradients = self.optimizer.gradients();
+        let flat = flatten(&gradients);
+        group.all_reduce_sum(&flat)?;
+        unflatten(&flat, &gradients);
+        Ok(())
+    }
+}
+
+fn scaled(items: &LossItems, share: f64) -> LossItems {
+    LossItems {
+        total: &items.total * share,
+        box_: &items.box_ * share,
+        cls: &items.cls * share,
+        dfl: &items.dfl * share,
+        positives: &items.positives * share,
+    }
+}
+
+fn sum(left: &LossItems, right: &LossItems) -> LossItems {
+    LossItems {
+        total: &left.total + &right.total,
+        box_: &left.box_ + &right.box_,
+        cls: &left.cls + &right.cls,
+        dfl: &left.dfl + &right.dfl,
+        positives: &left.positives + &right.positives,
+    }
+}
+
+/// A batch's pixels on the device as `[B, 3, H, W]`, RGB from 0 to 1.
+pub(super) fn to_input(batch: &Batch, device: Device) -> Result<Tensor, TrainError> {
+    let shape = [
+        batch.len() as i64,
+        3,
+        i64::from(batch.height),
+        i64::from(batch.width),
+    ];
+    let bytes = Tensor::f_from_data_size(&batch.images, &shape, Kind::Uint8)?;
+    let pixels = bytes.f_to_device(device)?.f_to_kind(Kind::Float)? / 255.0;
+    if device == Device::Cpu {
+        // Convolutions on a CPU are faster with NHWC in memory.
+        return Ok(pixels
+            .f_permute([0, 2, 3, 1])?
+            .f_contiguous()?
+            .f_permute([0, 3, 1, 2])?);
+    }
+    Ok(pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use gpurun_dataset::shapes::{ShapesConfig, generate};
+    use gpurun_dataset::{DataConfig, Split};
+
+    use super::*;
+    use crate::config::TrainConfig;
+    use crate::data::{Loader, Padding};
+    use crate::dist::Shard;
+    use crate::model::Size;
+    use crate::train::learner::train_loader;
+    use crate::train::source::Source;
+    use crate::train::state::State;
+
+    fn learner(dir: &Path) -> Learner {
+        let shapes = ShapesConfig {
+            train: 8,
+            val: 1,
+            size: 64,
+            seed: 1,
+        };
+        generate(dir, shapes).unwrap();
+        let data = DataConfig::load(&dir.join("data.yaml")).unwrap();
+        let config = TrainConfig {
+            batch: 8,
+            imgsz: 64,
+            workers: 1,
+            ..TrainConfig::default()
+        };
+        let state = State::build(
+            &config,
+            Source::Scratch(Size::T),
+            data.names.len(),
+            Device::Cpu,
+        );
+        let shape = train_loader(&config, Padding::TopLeft, Device::Cpu, Shard::default());
+        let samples = data.samples(Split::Train).unwrap();
+        let loader = Loader::new(samples, data.names.len(), shape);
+        Learner::new(&config, state.unwrap(), loader, None).unwrap()
+    }
+
+    #[test]
+    fn a_batch_that_does_not_fit_is_taken_in_parts() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut learner = learner(dir.path());
+        let batch = learner.loader.epoch(0).next().unwrap();
+        assert_eq!(batch.len(), 8);
+        learner.room = Some(3);
+        let before = learner.model.parameters()[0].tensor.copy();
+        let items = learner.train_step(&batch).unwrap();
+        assert_eq!(learner.parts, 4);
+        assert!(items.total.double_value(&[]).is_finite());
+        let parts = &items.box_ + &items.cls + &items.dfl;
+        assert!((parts - &items.total).double_value(&[]).abs() < 1e-3);
+        assert!(!learner.model.parameters()[0].tensor.equal(&before));
+        // It keeps to that: nothing fails any more.
+        learner.train_step(&batch).unwrap();
+        assert_eq!(learner.parts, 4);
+    }
+
+    #[test]
+    fn one_image_too_large_ends_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut learner = learner(dir.path());
+        let batch = learner.loader.epoch(0).next().unwrap();
+        learner.room = Some(0);
+        let error = learner.train_step(&batch).unwrap_err();
+        assert_eq!(error.code, Code::OutOfMemory);
+        assert_eq!(learner.parts, 8);
+    }
+
+    /// Parts weighed by their images give the batch's gradient, where normalisation doesn't come in between.
+    #[test]
+    fn parts_sum_to_the_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut learner = learner(dir.path());
+        // Frozen layers normalise by their statistics, so that images don't depend on each other.
+        learner.model.freeze(&["backbone", "neck", "aux"]);
+        let batch = learner.loader.epoch(0).next().unwrap();
+        let gradient = |learner: &mut Learner, parts: usize| {
+            learner.parts = parts;
+            learner.optimizer.set_learning_rate(0.0);
+            learner.train_step(&batch).unwrap();
+            let last = learner.model.parameters().pop().unwrap();
+            last.tensor.grad().copy()
+        };
+        let (whole, parts) = (gradient(&mut learner, 1), gradient(&mut learner, 2));
+        let cosine = (&whole * &parts).sum(Kind::Float) / (whole.norm() * parts.norm());
+        assert!(cosine.double_value(&[]) > 0.95, "{cosine:?}");
+    }
+}

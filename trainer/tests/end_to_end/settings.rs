@@ -1,0 +1,91 @@
+//! Optimizers, frozen layers, and a batch that is found out.
+
+use std::collections::BTreeMap;
+
+use gpurun_train::checkpoint::Checkpoint;
+use gpurun_train::optim::Method;
+use tch::Tensor;
+
+use crate::support::{Bench, fail, losses, signal, start_until, succeed, wait};
+
+fn weights(bench: &Bench, run: &str) -> BTreeMap<String, Tensor> {
+    let last = bench.path(&format!("runs/{run}/weights/last.pt"));
+    let training = Checkpoint::read(&last).unwrap().training.unwrap();
+    training.train_model.into_iter().collect()
+}
+
+#[test]
+fn adam_resumes_bit_for_bit() {
+    let bench = Bench::with(16, 4);
+    let settings = ["epochs=2", "optimizer=adamw", "lr0=0.001", "val=false"];
+    succeed(&mut bench.train(&[&settings[..], &["name=whole"]].concat()));
+    let child = start_until(
+        &mut bench.train(&[&settings[..], &["name=parts"]].concat()),
+        "Checkpoint saved",
+    );
+    signal(&child, "-TERM");
+    wait(child);
+    let last = bench.path("runs/parts/weights/last.pt");
+    let state = Checkpoint::read(&last).unwrap().training.unwrap();
+    assert_eq!(state.optimizer.unwrap().method, Method::AdamW);
+    succeed(&mut bench.train(&["resume=true", "model=runs/parts/weights/last.pt"]));
+    assert_eq!(losses(&bench, "runs/parts"), losses(&bench, "runs/whole"));
+    let (parts, whole) = (weights(&bench, "parts"), weights(&bench, "whole"));
+    assert!(whole.iter().all(|(name, tensor)| parts[name].equal(tensor)));
+    let text = fail(
+        &mut bench.train(&[
+            "resume=true",
+            "model=runs/parts/weights/last.pt",
+            "optimizer=sgd",
+            "epochs=3",
+        ]),
+        4,
+    );
+    assert!(text.contains("optimizer=adamw"), "{text}");
+}
+
+#[test]
+fn frozen_layers_stay() {
+    let bench = Bench::new();
+    succeed(&mut bench.train(&["epochs=1", "name=first", "val=false"]));
+    let first = weights(&bench, "first");
+    succeed(&mut bench.train(&[
+        "epochs=1",
+        "name=second",
+        "val=false",
+        "model=runs/first/weights/last.pt",
+        "freeze=10",
+        "ema=false",
+    ]));
+    let second = weights(&bench, "second");
+    let before = start(&bench);
+    // Counters of batches count those that a frozen layer saw, too; nothing reads them.
+    let moved = |prefix: &str| {
+        second.iter().any(|(name, tensor)| {
+            let is_here = name.starts_with(prefix) && !name.ends_with("num_batches_tracked");
+            is_here && !tensor.equal(&before[name])
+        })
+    };
+    assert_eq!(first.len(), second.len());
+    assert!(!moved("backbone."), "the backbone is ten groups");
+    assert!(moved("neck.") && moved("head."));
+    let text = fail(&mut bench.train(&["freeze=nose"]), 2);
+    assert!(text.contains("freeze=nose matches no parameter"), "{text}");
+    fail(&mut bench.train(&["freeze=all"]), 2);
+}
+
+/// What a fine-tune of the first run starts from: its averaged weights.
+fn start(bench: &Bench) -> BTreeMap<String, Tensor> {
+    let last = bench.path("runs/first/weights/last.pt");
+    Checkpoint::read(&last).unwrap().model.into_iter().collect()
+}
+
+#[test]
+fn a_cpu_cannot_find_its_batch_out() {
+    let bench = Bench::with(16, 1);
+    succeed(&mut bench.train(&["epochs=1", "batch=-1", "val=false"]));
+    let log = std::fs::read_to_string(bench.path("runs/r/train.log")).unwrap();
+    assert!(log.contains("batch size 16"), "{log}");
+    let config = std::fs::read_to_string(bench.path("runs/r/train_config.yaml")).unwrap();
+    assert!(config.contains("batch: 16"), "{config}");
+}

@@ -165,7 +165,7 @@ fn gpus_can_be_missing_or_broken_and_keys_too() {
     };
     let client = Client::new();
     cloud.arm(Fault::GpuMissing);
-    cloud.arm(Fault::BrokenGpu);
+    cloud.arm(Fault::LostGpu);
     let (id, address) = rent(&cloud, &client, "4000104");
     assert_eq!(client.says(&address, "nvidia-smi -L | wc -l"), "3");
     let query = client.run(
@@ -296,5 +296,23 @@ fn a_volume_outlives_the_box_that_wrote_to_it() {
             "weights",
             "{boxes:?}"
         );
+    }
+}
+
+#[test]
+fn a_broken_gpu_is_available_and_fails_its_first_kernel() {
+    for boxes in [BoxKind::Plain, BoxKind::Isolated] {
+        let Some(cloud) = cloud(boxes) else { continue };
+        let client = Client::new();
+        cloud.arm(Fault::BrokenGpu);
+        let (_, address) = rent(&cloud, &client, "4000102");
+        let names = "nvidia-smi --query-gpu=name --format=csv,noheader | sort -u";
+        assert_eq!(client.says(&address, names), "NVIDIA RTX 4090");
+        let ask = "python3 -c 'import torch; print(torch.cuda.is_available(), torch.cuda.device_count())'";
+        assert_eq!(client.says(&address, ask), "True 2");
+        let kernel = "python3 -c 'import torch; a = torch.rand(9, 9).cuda(); a @ a'";
+        let failed = client.run(&address, kernel);
+        assert!(String::from_utf8_lossy(&failed.stderr).contains("no kernel image is available"));
+        assert_eq!(failed.status.code(), Some(1));
     }
 }

@@ -109,7 +109,14 @@ impl IsolatedBoxes {
             Path::new("/etc/ssh/host_key"),
             home.join(".ssh/authorized_keys"),
         );
-        let text = config(spec, address, key, &keys, Path::new("/usr/local/bin"));
+        let mut spec = spec.clone();
+        if let Some(torch) = spec.broken_torch() {
+            write(id, &seed.join("torch.py"), &torch, 0o644)?;
+            let path = "/usr/local/share/broken-python";
+            spec.environment
+                .push(("PYTHONPATH".to_owned(), path.to_owned()));
+        }
+        let text = config(&spec, address, key, &keys, Path::new("/usr/local/bin"));
         write(id, &seed.join("sshd_config"), &text, 0o644)?;
         write(
             id,
@@ -120,7 +127,7 @@ impl IsolatedBoxes {
         write(
             id,
             &seed.join("nvidia-smi"),
-            &nvidia_smi::script(spec),
+            &nvidia_smi::script(&spec),
             0o755,
         )?;
         let mut mounts = String::new();

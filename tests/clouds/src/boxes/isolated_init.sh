@@ -54,6 +54,10 @@ cp seed/sshd_config root/etc/ssh/sshd_config
 cp seed/nvidia-smi root/usr/local/bin/nvidia-smi
 chmod 755 root/usr/local/bin/nvidia-smi
 hostname "$name" 2>/dev/null || true
+if [ -f seed/torch.py ]; then
+  mkdir -p root/usr/local/share/broken-python/torch
+  cp seed/torch.py root/usr/local/share/broken-python/torch/__init__.py
+fi
 
 # The simulator puts the cable in.
 until ip link show eth0 >/dev/null 2>&1; do sleep 0.01; done

@@ -5,9 +5,8 @@ use super::{BoxSpec, Gpus};
 /// The text of `nvidia-smi` for a box: `-L`, `--query-gpu=… --format=csv,noheader[,nounits]`, and bare.
 pub(crate) fn script(spec: &BoxSpec) -> String {
     let lost = match spec.gpu_state {
-        Gpus::Good => "",
-        // Still in the list of devices, fallen off the bus: every question about it fails.
-        Gpus::Broken => {
+        Gpus::Good | Gpus::Broken => "",
+        Gpus::Lost => {
             "echo 'Unable to determine the device handle for GPU0000:01:00.0: Unknown Error' ; exit 15"
         }
     };

@@ -102,6 +102,13 @@ impl PlainBoxes {
         let mut spec = spec.clone();
         spec.environment
             .push((MARK.to_owned(), place.display().to_string()));
+        if let Some(torch) = spec.broken_torch() {
+            let python = place.join("python");
+            make(id, &python.join("torch"), 0o755)?;
+            write(id, &python.join("torch/__init__.py"), &torch, 0o644)?;
+            spec.environment
+                .push(("PYTHONPATH".to_owned(), python.display().to_string()));
+        }
         let host_key = etc.join("host_key");
         let text = config(&spec, address, &host_key, &keys, &programs);
         write(id, &etc.join("sshd_config"), &text, 0o644)?;

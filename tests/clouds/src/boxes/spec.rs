@@ -17,8 +17,10 @@ pub struct SshAddress {
 pub enum Gpus {
     /// As rented.
     Good,
-    /// Listed, but the first kernel dies.
+    /// Listed and said to be available, but the first kernel dies: `import torch` finds a torch that does so.
     Broken,
+    /// Fallen off the bus: still listed, and every question about them fails.
+    Lost,
 }
 
 /// What a box needs to know to start.
@@ -85,6 +87,13 @@ pub trait Boxes: Send {
 }
 
 impl BoxSpec {
+    /// The torch that a box with broken GPUs has, as a module's text.
+    pub(crate) fn broken_torch(&self) -> Option<String> {
+        let constants = format!("\n\nCOUNT = {}\nNAME = {:?}\n", self.gpus, self.model);
+        (self.gpu_state == Gpus::Broken)
+            .then(|| include_str!("broken_torch.py").to_owned() + &constants)
+    }
+
     pub(crate) fn new(rental: &Rental, machine: Option<&Machine>) -> Self {
         let gigabytes = u64::try_from(rental.order.disk_gb.trunc().mantissa()).unwrap_or(0);
         Self {

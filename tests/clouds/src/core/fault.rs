@@ -55,8 +55,10 @@ pub enum Fault {
     SshRefused,
     /// The box runs and knows no key.
     KeyMissing,
-    /// The box has GPUs that its programs can't use.
+    /// The box has GPUs that say they are available, and die at the first kernel.
     BrokenGpu,
+    /// The box has GPUs that its driver can't reach.
+    LostGpu,
     /// The box has one GPU fewer than was rented.
     GpuMissing,
     /// A delete is accepted, and the box stays and costs for so long; `None`: for ever.
@@ -198,6 +200,7 @@ impl Fault {
             | Self::SshRefused
             | Self::KeyMissing
             | Self::BrokenGpu
+            | Self::LostGpu
             | Self::GpuMissing => &[Operation::Create],
             Self::DeletePersists { .. } | Self::DestroyRefused => &[Operation::Destroy],
             Self::GpusTakenAfterStop => &[Operation::Stop],

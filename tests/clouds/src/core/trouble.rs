@@ -102,6 +102,7 @@ impl Rental {
             Fault::SshRefused => self.ssh_refused = true,
             Fault::KeyMissing => self.order.keys.clear(),
             Fault::BrokenGpu => self.gpu_state = Gpus::Broken,
+            Fault::LostGpu => self.gpu_state = Gpus::Lost,
             Fault::GpuMissing => self.gpus_now = self.gpus_now.saturating_sub(1),
             Fault::ListingLag { seconds } => {
                 let lag = i64::try_from(*seconds).unwrap_or(i64::MAX / 1000);

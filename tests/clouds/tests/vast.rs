@@ -114,7 +114,6 @@ fn gpus_taken_meanwhile_are_waited_for() {
     let id = rent(&cloud);
     cloud.advance(Duration::from_secs(60));
     cloud.arm(Fault::GpusTakenAfterStop);
-    cloud.with(|world| world.machines[0].free = 0);
     put_state(&cloud, &id, "stopped");
     put_state(&cloud, &id, "running");
     let waiting = instance(&cloud, &id);
@@ -122,7 +121,7 @@ fn gpus_taken_meanwhile_are_waited_for() {
         (&waiting["intended_status"], &waiting["cur_state"]),
         (&json!("running"), &json!("stopped"))
     );
-    cloud.with(|world| world.machines[0].free = 1);
+    cloud.with(|world| world.release_gpus(&id));
     assert_eq!(instance(&cloud, &id)["actual_status"], "loading");
 }
 
@@ -323,4 +322,35 @@ fn a_volume_stays_on_its_machine_and_costs() {
         200
     );
     assert_eq!(cloud.state().burn, dec!(0));
+}
+
+#[test]
+fn who_is_outbid_stops_and_who_bids_more_goes_on() {
+    let cloud = cloud();
+    let mut request = body();
+    request["price"] = json!(0.2);
+    assert_eq!(
+        cloud.ask("PUT", ASK, &request).expect("an answer").value()["error"],
+        "invalid_price"
+    );
+    request["price"] = json!(0.25);
+    let id =
+        cloud.ask("PUT", ASK, &request).expect("an answer").value()["new_contract"].to_string();
+    cloud.advance(Duration::from_secs(60 + 3600));
+    cloud.strike(&Fault::Outbid, Some(&id));
+    let stopped = instance(&cloud, &id);
+    assert_eq!(
+        (&stopped["intended_status"], &stopped["is_bid"]),
+        (&json!("stopped"), &json!(true))
+    );
+    assert_eq!(instance(&cloud, &id)["cur_state"], "stopped");
+    cloud.advance(Duration::from_secs(3600));
+    let path = format!("/api/v0/instances/bid_price/{id}/");
+    cloud
+        .ask("PUT", &path, &json!({"client_id": "me", "price": 0.3}))
+        .expect("an answer");
+    cloud.advance(Duration::from_secs(60 + 3600));
+    assert_eq!(instance(&cloud, &id)["actual_status"], "running");
+    // An hour at each bid, and nothing for the hour in between.
+    assert_eq!(cloud.state().boxes[0].bill["gpu"].round_dp(9), dec!(0.55));
 }

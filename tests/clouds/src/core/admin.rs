@@ -13,6 +13,7 @@ use super::{Armed, Charge, Reply, Request, State, World};
 /// - `GET /_sim/requests`: every request so far
 /// - `POST /_sim/clock {"advance_s": 3600}`
 /// - `POST /_sim/faults {"fault": …, "on"?, "path"?, "count"?, "skip"?}`; `DELETE` disarms all; `POST /_sim/strike {"fault": …, "box"?}` lets it happen now
+/// - `POST /_sim/release {"box"}`: whoever took a stopped box's GPUs gives them back
 /// - `POST /_sim/traffic {"box", "in_gb"?, "out_gb"?}`
 pub(crate) fn answer(world: &mut World, request: &Request) -> Reply {
     let segments = request.segments();
@@ -32,8 +33,11 @@ pub(crate) fn answer(world: &mut World, request: &Request) -> Reply {
         ("POST", Some("strike")) => arm(world, request, |world, armed, target| {
             world.strike(&armed.fault, target);
         }),
+        ("POST", Some("release")) => release(world, request),
         ("POST", Some("traffic")) => traffic(world, request),
-        _ => refused("the simulator has /_sim/{state,requests,clock,faults,strike,traffic}"),
+        _ => {
+            refused("the simulator has /_sim/{state,requests,clock,faults,strike,release,traffic}")
+        }
     }
 }
 
@@ -62,6 +66,14 @@ fn arm(
         }
         Err(error) => refused(&error.to_string()),
     }
+}
+
+fn release(world: &mut World, request: &Request) -> Reply {
+    let Some(id) = request.body.get("box").and_then(serde_json::Value::as_str) else {
+        return refused("`box` must be the id of a box");
+    };
+    world.release_gpus(id);
+    done(world)
 }
 
 fn traffic(world: &mut World, request: &Request) -> Reply {

@@ -60,6 +60,8 @@ pub struct Rental {
     pub charges: Vec<Charge>,
     /// Others take its GPUs as soon as it stops.
     pub(crate) gpus_wanted: bool,
+    /// Others have them: a start waits, whatever else is free on the machine.
+    pub(crate) gpus_taken: bool,
     /// Its next start gives it a machine without GPUs.
     pub(crate) next_start_without_gpus: bool,
     pub(crate) history: Vec<Moment>,
@@ -83,6 +85,7 @@ impl Rental {
             doomed_at: None,
             charges: Vec::new(),
             gpus_wanted: false,
+            gpus_taken: false,
             next_start_without_gpus: false,
             history: vec![first],
         }

@@ -53,11 +53,7 @@ impl World {
             Fault::ContractEnd => {
                 self.stop(id, Why::ContractEnd);
             }
-            Fault::GpusTakenAfterStop => {
-                if let Some(rental) = self.rental_mut(id) {
-                    rental.gpus_wanted = true;
-                }
-            }
+            Fault::GpusTakenAfterStop => self.lose_gpus(id),
             Fault::ZeroGpuResume => {
                 if let Some(rental) = self.rental_mut(id) {
                     rental.next_start_without_gpus = true;
@@ -66,6 +62,32 @@ impl World {
             Fault::PriceChange { percent } => self.raise(id, *percent),
             _ => {}
         }
+    }
+
+    /// Others take the box's GPUs as soon as it is stopped, or now if it is.
+    fn lose_gpus(&mut self, id: &str) {
+        let Some(rental) = self.rental_mut(id) else {
+            return;
+        };
+        rental.gpus_wanted = true;
+        if matches!(rental.phase(), Phase::Stopped { .. } | Phase::Waiting) && !rental.gpus_taken {
+            rental.gpus_taken = true;
+            let (machine, gpus) = (rental.order.machine, rental.order.gpus);
+            self.take_gpus(machine, gpus);
+        }
+    }
+
+    /// Whoever has the GPUs of a stopped box gives them back; if it waits for them, it starts.
+    pub fn release_gpus(&mut self, id: &str) {
+        let Some(rental) = self.rental_mut(id) else {
+            return;
+        };
+        rental.gpus_wanted = false;
+        let (machine, gpus) = (rental.order.machine, rental.order.gpus);
+        if std::mem::take(&mut rental.gpus_taken) {
+            self.give_gpus(machine, gpus);
+        }
+        self.settle();
     }
 
     fn raise(&mut self, id: &str, percent: u32) {

@@ -159,6 +159,7 @@ impl World {
         }
         let (machine, gpus, wanted) = (rental.order.machine, rental.order.gpus, rental.gpus_wanted);
         rental.ssh = None;
+        rental.gpus_taken = wanted && held;
         rental.turn(Phase::Stopped { why }, now);
         if held && !wanted {
             self.give_gpus(machine, gpus);
@@ -178,12 +179,12 @@ impl World {
             return Started::NotStopped;
         }
         let (machine, gpus) = (rental.order.machine, rental.order.gpus);
-        let without = rental.next_start_without_gpus;
+        let (without, taken) = (rental.next_start_without_gpus, rental.gpus_taken);
         let free = self
             .machine(machine)
             .filter(|it| it.online && it.contract_end.is_none_or(|end| end > now))
             .is_some_and(|it| it.free >= gpus);
-        if !free && !without {
+        if !without && (taken || !free) {
             return Started::NoGpus;
         }
         if !without {
@@ -314,7 +315,7 @@ impl World {
         }
     }
 
-    fn take_gpus(&mut self, machine: u64, gpus: u32) {
+    pub(super) fn take_gpus(&mut self, machine: u64, gpus: u32) {
         if let Some(machine) = self.machines.iter_mut().find(|it| it.id == machine) {
             machine.free = machine.free.saturating_sub(gpus);
         }

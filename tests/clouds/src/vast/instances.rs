@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::refuse::{no_instance, refuse};
 use super::view;
-use crate::{Absence, Call, Fault, Reply, Request, Started, Why, World, decimal};
+use crate::{Absence, Call, Fault, Phase, Reply, Request, Started, Why, World, decimal};
 
 /// Gone or never there: 200 and null, or whatever else was seen of the vendor.
 pub(crate) fn show(world: &World, call: &Call<'_>, id: &str) -> Reply {
@@ -62,12 +62,17 @@ pub(crate) fn manage(world: &mut World, request: &Request, verb: &str, id: &str)
     let Some(rental) = world.rental_mut(id) else {
         return refuse(404, "not_found", "Instance with that ID does not exist.");
     };
-    rental.order.bid = Some(bid);
     let mut rates = rental.rates().to_vec();
     for rate in rates.iter_mut().filter(|rate| rate.item == "gpu") {
         rate.hourly = bid;
     }
+    let outbid = *rental.phase() == Phase::Stopped { why: Why::Outbid };
+    let higher = rental.order.bid.replace(bid).is_some_and(|old| bid > old);
     world.reprice(id, rates);
+    if outbid && higher {
+        world.release_gpus(id);
+        world.start(id);
+    }
     done()
 }
 

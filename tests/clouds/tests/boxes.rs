@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use gpurun_clouds::boxes::BoxKind;
+use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::vast::Vast;
 use gpurun_clouds::{Cloud, Fault, SimConfig};
 use serde_json::{Value, json};
@@ -51,6 +52,10 @@ impl Client {
     }
 
     fn run(&self, address: &str, script: &str) -> Output {
+        self.run_as("root", address, script)
+    }
+
+    fn run_as(&self, user: &str, address: &str, script: &str) -> Output {
         let (host, port) = address.rsplit_once(':').expect("host:port");
         let known = self.folder.path().join("known_hosts");
         Command::new("ssh")
@@ -66,7 +71,7 @@ impl Client {
             .arg(format!("UserKnownHostsFile={}", known.display()))
             .arg("-i")
             .arg(&self.key)
-            .args(["-p", port, &format!("root@{host}"), script])
+            .args(["-p", port, &format!("{user}@{host}"), script])
             .output()
             .expect("ssh starts")
     }
@@ -314,5 +319,59 @@ fn a_broken_gpu_is_available_and_fails_its_first_kernel() {
         let failed = client.run(&address, kernel);
         assert!(String::from_utf8_lossy(&failed.stderr).contains("no kernel image is available"));
         assert_eq!(failed.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn where_the_api_names_no_port_a_box_is_on_22() {
+    for boxes in [BoxKind::Plain, BoxKind::Isolated] {
+        // The port takes root, whatever the boxes.
+        if !nix::unistd::geteuid().is_root() {
+            return;
+        }
+        let config = SimConfig {
+            boxes,
+            ..SimConfig::default()
+        };
+        let cloud = match Lambda::start(config) {
+            Ok(cloud) => cloud,
+            Err(error) => {
+                skip(&error);
+                continue;
+            }
+        };
+        let client = Client::new();
+        let key = json!({"name": "laptop", "public_key": client.public()});
+        cloud
+            .ask("POST", "/api/v1/ssh-keys", &key)
+            .expect("an answer");
+        let launch = json!({"region_name": "us-east-1", "instance_type_name": "gpu_1x_a10", "ssh_key_names": ["laptop"]});
+        for _ in 0..2 {
+            cloud
+                .ask("POST", "/api/v1/instance-operations/launch", &launch)
+                .expect("an answer");
+        }
+        let shown = cloud
+            .ask("GET", "/api/v1/instances", &Value::Null)
+            .expect("an answer")
+            .value();
+        assert!(
+            cloud.state().mishaps.is_empty(),
+            "{:?}",
+            cloud.state().mishaps
+        );
+        for instance in shown["data"].as_array().expect("a list") {
+            let address = format!("{}:22", instance["ip"].as_str().expect("it is active"));
+            let output = client.run_as(
+                "ubuntu",
+                &address,
+                "nvidia-smi -L | wc -l; cd && touch mine && ls",
+            );
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                "1\nmine\n",
+                "{boxes:?}"
+            );
+        }
     }
 }

@@ -276,26 +276,15 @@ impl Network {
     }
 }
 
-/// Puts the cable in. It vanishes with the box.
+/// Puts the cable in, and waits until the box's end is up. It vanishes with the box.
 fn connect(id: &str, child: &mut Child, network: &Network) -> Result<(), SimError> {
-    let deadline = Instant::now() + PATIENCE;
-    let first = loop {
-        if let Some(first) = children(child.id()).first() {
-            break first.to_string();
-        }
-        let ended = child.try_wait().map_err(failed(id, "can't look at it"))?;
-        if ended.is_some() || Instant::now() > deadline {
-            return Err(failed(id, "its first process isn't there")(
-                std::io::Error::other("ended"),
-            ));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
+    let first = wait_for(id, child, |child| children(child.id()).first().copied())?;
     let (link, gateway) = (network.link.as_str(), format!("{}/30", network.gateway));
-    let add = [
-        "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", &first,
-    ];
-    run(id, Command::new("/sbin/ip").args(add))?;
+    let mut add = Command::new("/sbin/ip");
+    add.args([
+        "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns",
+    ]);
+    run(id, add.arg(first.to_string()))?;
     run(
         id,
         Command::new("/sbin/ip").args(["address", "add", &gateway, "dev", link]),
@@ -303,7 +292,34 @@ fn connect(id: &str, child: &mut Child, network: &Network) -> Result<(), SimErro
     run(
         id,
         Command::new("/sbin/ip").args(["link", "set", link, "up"]),
-    )
+    )?;
+    // A question for its hardware address that is asked before is lost, and asked again only after a second.
+    let carrier = format!("/sys/class/net/{link}/carrier");
+    wait_for(id, child, |_| {
+        let up = std::fs::read_to_string(&carrier).is_ok_and(|text| text.trim() == "1");
+        up.then_some(())
+    })
+}
+
+/// Looks until something is there, or the box has ended.
+fn wait_for<T>(
+    id: &str,
+    child: &mut Child,
+    look: impl Fn(&Child) -> Option<T>,
+) -> Result<T, SimError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look(child) {
+            return Ok(found);
+        }
+        let ended = child.try_wait().map_err(failed(id, "can't look at it"))?;
+        if ended.is_some() || Instant::now() > deadline {
+            return Err(failed(id, "it doesn't come up")(std::io::Error::other(
+                "ended or late",
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// An empty ext4 of so many MB, which takes no room before it is written to; one that is there stays as it is.

@@ -59,8 +59,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) fn wait_until_open(address: SocketAddr, child: &mut Child) -> std::io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // What is sent before its network is up is lost, and would be sent again only after a second.
-        match TcpStream::connect_timeout(&address, Duration::from_millis(50)) {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(1)) {
             Ok(_) => return Ok(()),
             Err(error) if Instant::now() > deadline || child.try_wait()?.is_some() => {
                 return Err(error);

@@ -179,7 +179,7 @@ impl IsolatedBoxes {
 }
 
 impl Boxes for IsolatedBoxes {
-    fn start(&mut self, spec: &BoxSpec) -> Result<Option<SshAddress>, SimError> {
+    fn start(&mut self, spec: &BoxSpec) -> Result<SshAddress, SimError> {
         let id = spec.id.as_str();
         self.stop(id)?;
         let network = self
@@ -198,10 +198,10 @@ impl Boxes for IsolatedBoxes {
             let said = std::fs::read_to_string(self.place(id).join("log")).unwrap_or_default();
             failed(id, format!("{error}; it said: {said}"))(std::io::Error::other("not up"))
         })?;
-        Ok(Some(SshAddress {
+        Ok(SshAddress {
             host: network.address.to_string(),
             port: self.port,
-        }))
+        })
     }
 
     fn stop(&mut self, id: &str) -> Result<(), SimError> {

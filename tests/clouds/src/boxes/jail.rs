@@ -71,11 +71,15 @@ impl Jail {
                 std::thread::yield_now();
             }
         } else {
-            // The first process of the namespace; the one outside only waits for it.
-            for pid in children(child.id()) {
-                let _ = kill(pid, Signal::SIGKILL);
+            // The first process of the namespace: the kernel lets nobody see its end before the others'. So the one
+            // outside, which waits for it, must live until then.
+            let first = children(child.id());
+            for pid in &first {
+                let _ = kill(*pid, Signal::SIGKILL);
             }
-            let _ = child.kill();
+            if first.is_empty() {
+                let _ = child.kill();
+            }
         }
         let _ = child.wait();
     }
@@ -135,9 +139,6 @@ mod tests {
                 assert_ne!(jail, Jail::Mark);
             }
             jail.kill(&mut child, &mark);
-            while jail != Jail::Mark && !marked(&mark).is_empty() {
-                std::thread::yield_now();
-            }
             assert!(marked(&mark).is_empty(), "{jail:?}");
         }
     }

@@ -6,7 +6,7 @@ use crate::SimError;
 pub struct NoBoxes;
 
 impl Boxes for NoBoxes {
-    fn start(&mut self, _: &BoxSpec) -> Result<Option<SshAddress>, SimError> {
+    fn start(&mut self, _: &BoxSpec) -> Result<SshAddress, SimError> {
         Ok(self.refusing())
     }
 

@@ -152,7 +152,7 @@ impl PlainBoxes {
 }
 
 impl Boxes for PlainBoxes {
-    fn start(&mut self, spec: &BoxSpec) -> Result<Option<SshAddress>, SimError> {
+    fn start(&mut self, spec: &BoxSpec) -> Result<SshAddress, SimError> {
         let id = spec.id.as_str();
         self.stop(id)?;
         let address = match self.addresses.get(id) {
@@ -168,10 +168,10 @@ impl Boxes for PlainBoxes {
             let said = std::fs::read_to_string(etc.join("log")).unwrap_or_default();
             failed(id, format!("its sshd doesn't listen; it said: {said}"))(error)
         })?;
-        Ok(Some(SshAddress {
+        Ok(SshAddress {
             host: address.ip().to_string(),
             port: address.port(),
-        }))
+        })
     }
 
     fn stop(&mut self, id: &str) -> Result<(), SimError> {

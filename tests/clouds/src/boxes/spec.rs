@@ -56,7 +56,7 @@ pub trait Boxes: Send {
     ///
     /// # Errors
     /// What couldn't be made or started.
-    fn start(&mut self, spec: &BoxSpec) -> Result<Option<SshAddress>, SimError>;
+    fn start(&mut self, spec: &BoxSpec) -> Result<SshAddress, SimError>;
 
     /// Kills all its processes; its files stay. Unknown ids are none.
     ///
@@ -77,12 +77,12 @@ pub trait Boxes: Send {
     fn set_keys(&mut self, id: &str, user: &str, keys: &[String]) -> Result<(), SimError>;
 
     /// An address where nothing listens.
-    fn refusing(&self) -> Option<SshAddress> {
+    fn refusing(&self) -> SshAddress {
         // Port 1 (tcpmux) is served nowhere.
-        Some(SshAddress {
+        SshAddress {
             host: "127.0.0.1".to_owned(),
             port: 1,
-        })
+        }
     }
 }
 

@@ -107,7 +107,7 @@ impl World {
             self.boxes.start(&spec)
         };
         let ssh = match started {
-            Ok(ssh) => ssh,
+            Ok(ssh) => Some(ssh),
             Err(error) => {
                 self.mishaps.push(error.to_string());
                 None

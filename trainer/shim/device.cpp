@@ -30,6 +30,7 @@ struct MemoryUse {
   int64_t peak_reserved;
   uint64_t free;
   uint64_t total;
+  int64_t driver_calls;
 };
 
 int gpurun_cuda_memory(int index, MemoryUse* use) {
@@ -38,7 +39,8 @@ int gpurun_cuda_memory(int index, MemoryUse* use) {
     auto memory = allocator()->getMemoryInfo(cuda(index).index());
     *use = {stats.allocated_bytes[0].current, stats.allocated_bytes[0].peak,
             stats.reserved_bytes[0].current,  stats.reserved_bytes[0].peak,
-            memory.first,                     memory.second};
+            memory.first,                     memory.second,
+            stats.segment[0].allocated + stats.segment[0].freed};
   });
 }
 

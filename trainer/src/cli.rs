@@ -1,6 +1,7 @@
 //! The command line: which verb, with which settings.
 
 use gpurun_train::config::{Code, ConfigError, KEYS, TrainConfig, ValConfig, parse_assignments};
+use gpurun_train::train::Window;
 
 /// What to do.
 pub(crate) enum Command {
@@ -13,6 +14,10 @@ pub(crate) enum Command {
     Val(ValConfig),
     Smoke {
         device: String,
+    },
+    Profile {
+        config: Box<TrainConfig>,
+        window: Window,
     },
 }
 
@@ -28,6 +33,7 @@ Usage: gpurun-train <command> [key=value ...] [--json]
 Commands:
   train   train YOLO9 on a dataset in YOLO layout
   val     COCO figures of a checkpoint
+  profile measure a few training steps: what bounds them, images a second, memory
   smoke   prove that the device works, by a matrix product
 
 Keys are written key=value, --key value or --key=value, alike. `gpurun-train train --help` lists them.
@@ -56,10 +62,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, ConfigError> {
         "--help" | "-h" | "help" => Command::Help(USAGE.to_owned()),
         "--version" | "-V" | "version" => Command::Version,
         "train" if help => Command::Help(train_help()),
+        "profile" if help => Command::Help(profile_help()),
         "val" | "smoke" if help => Command::Help(USAGE.to_owned()),
         "train" => {
-            let flags = |key: &str| KEYS.iter().any(|info| info.name == key && info.is_flag());
-            let explicit = parse_assignments(rest, flags)?;
+            let explicit = parse_assignments(rest, is_flag)?;
             Command::Train {
                 config: Box::new(TrainConfig::from_assignments(&explicit)?),
                 explicit,
@@ -69,12 +75,19 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, ConfigError> {
             rest,
             |_| false,
         )?)?),
+        "profile" => {
+            let (config, window) = profile_settings(rest)?;
+            Command::Profile {
+                config: Box::new(config),
+                window,
+            }
+        }
         "smoke" => Command::Smoke {
             device: smoke_device(rest)?,
         },
         other => {
             let error = ConfigError::new(Code::UnknownKey, format!("unknown command `{other}`"));
-            return Err(error.suggest("There are train, val and smoke"));
+            return Err(error.suggest("There are train, val, profile and smoke"));
         }
     };
     Ok(Invocation { command, json })
@@ -104,6 +117,44 @@ fn smoke_device(words: &[String]) -> Result<String, ConfigError> {
         }
     }
     Ok(device)
+}
+
+/// Those of a training, and how many steps.
+fn profile_settings(words: &[String]) -> Result<(TrainConfig, Window), ConfigError> {
+    let mut window = Window::default();
+    let mut rest = vec![];
+    for assignment in parse_assignments(words, is_flag)? {
+        let count = match assignment.key.as_str() {
+            "steps" => &mut window.steps,
+            "warmup" => &mut window.warmup,
+            _ => {
+                rest.push(assignment);
+                continue;
+            }
+        };
+        let least = if assignment.key == "steps" { 2 } else { 0 };
+        let value = assignment
+            .value
+            .parse()
+            .ok()
+            .filter(|value| (least..=10_000).contains(value));
+        *count = value.ok_or_else(|| {
+            let key = &assignment.key;
+            ConfigError::new(Code::OutOfRange, format!("{key} must be {least} to 10000"))
+        })?;
+    }
+    Ok((TrainConfig::from_assignments(&rest)?, window))
+}
+
+fn profile_help() -> String {
+    "Usage: gpurun-train profile data=DATA [steps=20] [warmup=5] [key=value ...] [--json]\n\n\
+     Trains some steps and forgets them. The keys of `gpurun-train train` are taken; batch, imgsz, workers and \
+     device decide most.\n"
+        .to_owned()
+}
+
+fn is_flag(key: &str) -> bool {
+    KEYS.iter().any(|info| info.name == key && info.is_flag())
 }
 
 fn train_help() -> String {

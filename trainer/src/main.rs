@@ -13,7 +13,7 @@ use gpurun_train::libtorch;
 use gpurun_train::run_dir::{end_for_it, log};
 use gpurun_train::signal::Signals;
 use gpurun_train::smoke::{SmokeError, smoke};
-use gpurun_train::train::{Setup, TrainError, check_batch, train, val};
+use gpurun_train::train::{Setup, TrainError, check_batch, profile, train, val};
 
 use crate::cli::{Command, Invocation};
 
@@ -59,6 +59,11 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
         }
         Command::Val(config) => {
             let report = val(&config, &begin()?)?;
+            output::result(json, &report, &report.to_string());
+        }
+        Command::Profile { config, window } => {
+            begin()?;
+            let report = profile(Setup::prepare(*config, &[], None)?, window)?;
             output::result(json, &report, &report.to_string());
         }
         Command::Smoke { device } => {

@@ -23,6 +23,15 @@ pub(crate) struct MemoryUse {
     pub(crate) free: u64,
     /// Of the whole card.
     pub(crate) total: u64,
+    /// How often the driver was asked for memory, or given some back.
+    pub(crate) driver_calls: i64,
+}
+
+impl MemoryUse {
+    /// Calls of the driver between two looks.
+    pub(crate) fn driver_calls_since(&self, before: &Self) -> f64 {
+        (self.driver_calls - before.driver_calls) as f64
+    }
 }
 
 unsafe extern "C" {

@@ -89,3 +89,34 @@ fn a_cpu_cannot_find_its_batch_out() {
     let config = std::fs::read_to_string(bench.path("runs/r/train_config.yaml")).unwrap();
     assert!(config.contains("batch: 16"), "{config}");
 }
+
+#[test]
+fn a_profile_measures_and_leaves_nothing() {
+    let bench = Bench::new();
+    let words = [
+        "profile",
+        "data=shapes/data.yaml",
+        "batch=4",
+        "imgsz=64",
+        "device=cpu",
+    ];
+    let mut command = bench.command(&words);
+    let json = succeed(command.args(["steps=4", "warmup=1", "--json"]));
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["window"]["real_steps"], 2);
+    let number = |pointer: &str| report.pointer(pointer).unwrap().as_f64().unwrap();
+    let step = number("/real/step_ms");
+    assert!(
+        (number("/img_per_s") - 4e3 / step).abs() < 0.1 * 4e3 / step,
+        "{report}"
+    );
+    let phases = ["to_device", "forward", "backward", "optimizer"];
+    let sum: f64 = phases
+        .map(|phase| number(&format!("/composition_ms/{phase}")))
+        .iter()
+        .sum();
+    assert!((sum - number("/composition_total_ms")).abs() < 0.01);
+    assert!(["compute", "dataloader"].contains(&report["bound"].as_str().unwrap()));
+    assert!(number("/peak_memory_bytes") > 1e7);
+    assert_eq!(bench.names("."), ["shapes"]);
+}

@@ -1,6 +1,11 @@
 //! The command line: which verb, with which settings.
 
-use gpurun_train::config::{Code, ConfigError, KEYS, TrainConfig, ValConfig, parse_assignments};
+use gpurun_train::config::{
+    Assignment, Code, ConfigError, KEYS, TrainConfig, ValConfig, parse_assignments,
+};
+use std::path::PathBuf;
+
+use gpurun_train::onnx::ExportConfig;
 use gpurun_train::train::Window;
 
 /// What to do.
@@ -9,12 +14,13 @@ pub(crate) enum Command {
     Version,
     Train {
         config: Box<TrainConfig>,
-        explicit: Vec<gpurun_train::config::Assignment>,
+        explicit: Vec<Assignment>,
     },
     Val(ValConfig),
     Smoke {
         device: String,
     },
+    Export(ExportConfig),
     Profile {
         config: Box<TrainConfig>,
         window: Window,
@@ -33,6 +39,7 @@ Usage: gpurun-train <command> [key=value ...] [--json]
 Commands:
   train   train YOLO9 on a dataset in YOLO layout
   val     COCO figures of a checkpoint
+  export  write a checkpoint's network as an ONNX file
   profile measure a few training steps: what bounds them, images a second, memory
   smoke   prove that the device works, by a matrix product
 
@@ -63,6 +70,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, ConfigError> {
         "--version" | "-V" | "version" => Command::Version,
         "train" if help => Command::Help(train_help()),
         "profile" if help => Command::Help(profile_help()),
+        "export" if help => Command::Help(EXPORT_HELP.to_owned()),
         "val" | "smoke" if help => Command::Help(USAGE.to_owned()),
         "train" => {
             let explicit = parse_assignments(rest, is_flag)?;
@@ -82,12 +90,13 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, ConfigError> {
                 window,
             }
         }
+        "export" => Command::Export(export_settings(rest)?),
         "smoke" => Command::Smoke {
             device: smoke_device(rest)?,
         },
         other => {
             let error = ConfigError::new(Code::UnknownKey, format!("unknown command `{other}`"));
-            return Err(error.suggest("There are train, val, profile and smoke"));
+            return Err(error.suggest("There are train, val, export, profile and smoke"));
         }
     };
     Ok(Invocation { command, json })
@@ -144,6 +153,63 @@ fn profile_settings(words: &[String]) -> Result<(TrainConfig, Window), ConfigErr
         })?;
     }
     Ok((TrainConfig::from_assignments(&rest)?, window))
+}
+
+const EXPORT_HELP: &str = "\
+Usage: gpurun-train export model=best.pt [imgsz=N] [batch=1] [dynamic=false] [output=FILE.onnx] [--json]
+
+Writes the network with its averaged weights, without the auxiliary branch and before suppression of duplicates:
+images [batch, 3, imgsz, imgsz], RGB from 0 to 1, in; [batch, 4 + classes, anchors] out. imgsz is that of the
+training, dynamic=true leaves the batch open, and the file lies beside the checkpoint unless output= says where.
+";
+
+fn export_settings(words: &[String]) -> Result<ExportConfig, ConfigError> {
+    let mut config = ExportConfig {
+        model: PathBuf::new(),
+        imgsz: None,
+        batch: 1,
+        dynamic: false,
+        output: None,
+    };
+    for Assignment { key, value } in parse_assignments(words, |key| key == "dynamic")? {
+        let wrong = |must: &str| {
+            ConfigError::new(
+                Code::WrongType,
+                format!("{key} must be {must}, got `{value}`"),
+            )
+        };
+        let count = |most: u32| {
+            let number = value
+                .parse()
+                .ok()
+                .filter(|number| (1..=most).contains(number));
+            number.ok_or_else(|| wrong(&format!("1 to {most}")))
+        };
+        match key.as_str() {
+            "model" => config.model = PathBuf::from(&value),
+            "imgsz" => config.imgsz = Some(count(8192)?),
+            "batch" => config.batch = count(4096)?,
+            "dynamic" => config.dynamic = value.parse().map_err(|_| wrong("true or false"))?,
+            "output" => config.output = Some(PathBuf::from(&value)),
+            "format" if value == "onnx" => {}
+            "format" => {
+                let message = format!("format={value} can't be written here, only onnx");
+                return Err(ConfigError::new(Code::Unsupported, message).suggest(
+                    "LibreYOLO's export reads these checkpoints, and writes other formats",
+                ));
+            }
+            _ => {
+                let message = format!("unknown key `{key}`");
+                return Err(ConfigError::new(Code::UnknownKey, message)
+                    .suggest("There are model, imgsz, batch, dynamic, output and format"));
+            }
+        }
+    }
+    if config.model.as_os_str().is_empty() {
+        return Err(ConfigError::new(Code::RequiredKey, "`model` is required")
+            .suggest("Give the weights: model=runs/train/exp/weights/best.pt"));
+    }
+    Ok(config)
 }
 
 fn profile_help() -> String {

@@ -8,6 +8,7 @@
 //! | [`optim`] | SGD, learning-rate schedules, the moving average of the weights |
 //! | [`data`], [`eval`] | batches in, detections and COCO figures out |
 //! | [`checkpoint`], [`run_dir`] | the files of a run |
+//! | [`onnx`] | a trained network for other programs |
 //! | [`dist`] | one training on several processes |
 //! | [`config`], [`train`], [`smoke`] | a run, and the proof that a device works |
 
@@ -19,6 +20,7 @@ pub mod eval;
 pub mod libtorch;
 pub mod loss;
 pub mod model;
+pub mod onnx;
 pub mod optim;
 pub mod run_dir;
 pub mod signal;

@@ -10,6 +10,7 @@ use gpurun_protocol::status::RunError;
 use gpurun_train::config::{Code, Resume, TrainConfig, device_list};
 use gpurun_train::dist::{die_with_parent, launch, world_of_environment};
 use gpurun_train::libtorch;
+use gpurun_train::onnx::export;
 use gpurun_train::run_dir::{end_for_it, log};
 use gpurun_train::signal::Signals;
 use gpurun_train::smoke::{SmokeError, smoke};
@@ -59,6 +60,10 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
         }
         Command::Val(config) => {
             let report = val(&config, &begin()?)?;
+            output::result(json, &report, &report.to_string());
+        }
+        Command::Export(config) => {
+            let report = export(&config)?;
             output::result(json, &report, &report.to_string());
         }
         Command::Profile { config, window } => {

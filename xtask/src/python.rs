@@ -9,7 +9,7 @@ use crate::process::{root, run};
 /// What a test run drives.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Set {
-    /// pycocotools: the reference of our validation.
+    /// pycocotools, the reference of our validation, and onnxruntime, that of our exports.
     Quick,
     /// The marketplaces' own clients, which must find our simulators real.
     Clients,
@@ -28,9 +28,14 @@ impl Set {
 
     fn requirements(self) -> &'static [&'static str] {
         match self {
-            Self::Quick => &["pycocotools==2.0.11"],
+            Self::Quick => &["pycocotools==2.0.11", "onnx==1.23.2", "onnxruntime==1.32.0"],
             Self::Clients => &["vastai==1.9.1", "lambda-ai-cloud-api-client==2.4.1"],
-            Self::Full => &["torch==2.13.0", "libreyolo==1.6.0", "onnxruntime"],
+            Self::Full => &[
+                "torch==2.13.0",
+                "libreyolo==1.6.0",
+                "onnx==1.23.2",
+                "onnxruntime==1.32.0",
+            ],
         }
     }
 }

@@ -7,6 +7,7 @@ use super::blocks::{Block, SppElan, down, elan, rep_ncsp_elan};
 use super::conv::Conv;
 use super::size::{FirstBlock, Layout};
 use super::variables::Scope;
+use crate::onnx::{Graph, Layer, Value};
 
 #[derive(Debug)]
 pub(super) struct Backbone {
@@ -68,6 +69,20 @@ impl Backbone {
             stages,
             spp,
         }
+    }
+
+    /// The maps at strides 8, 16 and 32.
+    pub(super) fn export(&self, graph: &mut Graph, images: &Value) -> [Value; 3] {
+        let x = self.conv0.export(graph, images);
+        let x = self.conv1.export(graph, &x);
+        let mut x = self.elan1.export(graph, &x);
+        let [p3, p4, b5] = self.stages.each_ref().map(|(down, elan)| {
+            let y = down.export(graph, &x);
+            x = elan.export(graph, &y);
+            x.clone()
+        });
+        let p5 = self.spp.export(graph, &b5);
+        [p3, p4, p5]
     }
 
     pub(super) fn forward(&self, x: &Tensor, train: bool) -> Features {

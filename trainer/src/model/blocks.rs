@@ -6,9 +6,10 @@ use tch::nn::ModuleT;
 use super::conv::Conv;
 use super::size::{Down, Width};
 use super::variables::Scope;
+use crate::onnx::{Convolution, Graph, Layer, Pool, Value};
 
 /// Boxed, because the sizes differ in which block stands at a place.
-pub(super) type Block = Box<dyn ModuleT>;
+pub(super) type Block = Box<dyn Layer>;
 
 /// 3x3 and 1x1 convolution side by side, summed before the activation.
 #[derive(Debug)]
@@ -23,6 +24,20 @@ impl RepConvN {
             conv1: Conv::linear(&(scope / "conv1"), inputs, outputs, 3),
             conv2: Conv::linear(&(scope / "conv2"), inputs, outputs, 1),
         }
+    }
+}
+
+impl Layer for RepConvN {
+    /// As one convolution: the 1x1 kernel is the 3x3 one's centre.
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let (wide, narrow) = (self.conv1.folded(), self.conv2.folded());
+        let sum = Convolution {
+            weight: wide.weight + narrow.weight.constant_pad_nd([1, 1, 1, 1]),
+            bias: wide.bias + narrow.bias,
+            ..wide
+        };
+        let y = graph.convolution(x, &sum);
+        graph.silu(&y)
     }
 }
 
@@ -45,6 +60,14 @@ impl RepNBottleneck {
             cv1: RepConvN::new(&(scope / "cv1"), channels, channels),
             cv2: Conv::new(&(scope / "cv2"), channels, channels, 3),
         }
+    }
+}
+
+impl Layer for RepNBottleneck {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let y = self.cv1.export(graph, x);
+        let y = self.cv2.export(graph, &y);
+        graph.add(x, &y)
     }
 }
 
@@ -78,6 +101,17 @@ impl RepNCsp {
     }
 }
 
+impl Layer for RepNCsp {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let start = self.cv1.export(graph, x);
+        let blocks = self.m.iter();
+        let deep = blocks.fold(start, |y, block| block.export(graph, &y));
+        let past = self.cv2.export(graph, x);
+        let both = graph.concatenate(&[&deep, &past], 1);
+        self.cv3.export(graph, &both)
+    }
+}
+
 impl ModuleT for RepNCsp {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
         let start = self.cv1.forward_t(x, train);
@@ -100,6 +134,13 @@ impl CspConv {
             RepNCsp::new(&(scope / 0), inputs, outputs, repeat),
             Conv::new(&(scope / 1), outputs, outputs, 3),
         )
+    }
+}
+
+impl Layer for CspConv {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let y = self.0.export(graph, x);
+        self.1.export(graph, &y)
     }
 }
 
@@ -149,6 +190,17 @@ impl<M> Elan<M> {
     }
 }
 
+impl<M: Layer> Layer for Elan<M> {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let start = self.cv1.export(graph, x);
+        let [_, half] = graph.halves(&start);
+        let second = self.cv2.export(graph, &half);
+        let third = self.cv3.export(graph, &second);
+        let all = graph.concatenate(&[&start, &second, &third], 1);
+        self.cv4.export(graph, &all)
+    }
+}
+
 impl<M: ModuleT> ModuleT for Elan<M> {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
         let start = self.cv1.forward_t(x, train);
@@ -178,6 +230,13 @@ struct AConv {
     cv: Conv,
 }
 
+impl Layer for AConv {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let y = graph.mean_pool(x, SMOOTH);
+        self.cv.export(graph, &y)
+    }
+}
+
 impl ModuleT for AConv {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
         self.cv.forward_t(&smooth(x), train)
@@ -191,6 +250,24 @@ struct ADown {
     cv2: Conv,
 }
 
+impl Layer for ADown {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let smooth = graph.mean_pool(x, SMOOTH);
+        let [first, second] = graph.halves(&smooth);
+        let pooled = graph.max_pool(
+            &second,
+            Pool {
+                kernel: 3,
+                stride: 2,
+                padding: 1,
+            },
+        );
+        let convolved = self.cv1.export(graph, &first);
+        let pooled = self.cv2.export(graph, &pooled);
+        graph.concatenate(&[&convolved, &pooled], 1)
+    }
+}
+
 impl ModuleT for ADown {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
         let halves = smooth(x).chunk(2, 1);
@@ -199,6 +276,13 @@ impl ModuleT for ADown {
         Tensor::cat(&[convolved, self.cv2.forward_t(&pooled, train)], 1)
     }
 }
+
+/// The window of [`smooth`].
+const SMOOTH: Pool = Pool {
+    kernel: 2,
+    stride: 1,
+    padding: 0,
+};
 
 /// 2x2 mean at stride 1, against aliasing.
 fn smooth(x: &Tensor) -> Tensor {
@@ -222,6 +306,22 @@ impl SppElan {
     }
 }
 
+impl Layer for SppElan {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let pool = Pool {
+            kernel: 5,
+            stride: 1,
+            padding: 2,
+        };
+        let x0 = self.cv1.export(graph, x);
+        let x1 = graph.max_pool(&x0, pool);
+        let x2 = graph.max_pool(&x1, pool);
+        let x3 = graph.max_pool(&x2, pool);
+        let all = graph.concatenate(&[&x0, &x1, &x2, &x3], 1);
+        self.cv5.export(graph, &all)
+    }
+}
+
 impl ModuleT for SppElan {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
         let pool = |x: &Tensor| x.max_pool2d([5, 5], [1, 1], [2, 2], [1, 1], false);
@@ -239,4 +339,10 @@ pub(super) fn up_and_cat(deep: &Tensor, lateral: &Tensor) -> Tensor {
     let size = lateral.size();
     let up = deep.upsample_nearest2d([size[2], size[3]], None, None);
     Tensor::cat(&[&up, lateral], 1)
+}
+
+/// [`up_and_cat`] in a graph.
+pub(super) fn export_up_and_cat(graph: &mut Graph, deep: &Value, lateral: &Value) -> Value {
+    let up = graph.double_resolution(deep);
+    graph.concatenate(&[&up, lateral], 1)
 }

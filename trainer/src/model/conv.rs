@@ -1,9 +1,10 @@
 //! Convolution, batch normalisation, activation: the brick of every block.
 
-use tch::Tensor;
 use tch::nn::ModuleT;
+use tch::{Device, Kind, Tensor};
 
 use super::variables::{Group, Scope, SharedSync};
+use crate::onnx::{Convolution, Graph, Layer, Value};
 use crate::shim::{SyncBatchNorm, sync_batch_norm};
 
 const NORM_EPSILON: f64 = 1e-3;
@@ -67,6 +68,29 @@ impl Conv {
             conv: Conv2d::new(&(scope / "conv"), shape, None),
             bn: BatchNorm::new(&(scope / "bn"), shape.outputs),
             activation,
+        }
+    }
+}
+
+impl Layer for Conv {
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let y = graph.convolution(x, &self.folded());
+        match self.activation {
+            Activation::Silu => graph.silu(&y),
+            Activation::Identity => y,
+        }
+    }
+}
+
+impl Conv {
+    /// The convolution that does what this one and its normalisation do by the running statistics.
+    pub(super) fn folded(&self) -> Convolution {
+        let scale = &self.bn.weight / (&self.bn.running_var + NORM_EPSILON).sqrt();
+        Convolution {
+            weight: &self.conv.weight * scale.view([-1, 1, 1, 1]),
+            bias: &self.bn.bias - &self.bn.running_mean * scale,
+            stride: self.conv.shape.stride,
+            groups: self.conv.shape.groups,
         }
     }
 }
@@ -148,6 +172,28 @@ impl Conv2d {
             [1, 1],
             groups,
         )
+    }
+}
+
+impl Conv2d {
+    pub(super) fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let Shape {
+            outputs,
+            stride,
+            groups,
+            ..
+        } = self.shape;
+        let no_bias = || Tensor::zeros([outputs], (Kind::Float, Device::Cpu));
+        let convolution = Convolution {
+            weight: self.weight.shallow_clone(),
+            bias: self
+                .bias
+                .as_ref()
+                .map_or_else(no_bias, Tensor::shallow_clone),
+            stride,
+            groups,
+        };
+        graph.convolution(x, &convolution)
     }
 }
 

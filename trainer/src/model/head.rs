@@ -4,8 +4,9 @@ use tch::nn::ModuleT;
 use tch::{Device, Kind, Tensor};
 
 use super::conv::{Conv, Conv2d, Shape};
-use super::grid::AnchorGrid;
+use super::grid::{AnchorGrid, STRIDES};
 use super::variables::Scope;
+use crate::onnx::{Graph, Layer, Value};
 
 /// Bins of the distribution over each side's distance, in cells.
 pub const REG_MAX: i64 = 16;
@@ -44,6 +45,12 @@ impl Tower {
                 Some(CLASS_BIAS),
             ),
         )
+    }
+
+    fn export(&self, graph: &mut Graph, x: &Value) -> Value {
+        let x = self.0.export(graph, x);
+        let x = self.1.export(graph, &x);
+        self.2.export(graph, &x)
     }
 
     fn forward(&self, x: &Tensor, train: bool) -> Tensor {
@@ -90,6 +97,35 @@ impl Detect {
             let classes = self.cv3[i].forward(&maps[i], train);
             Tensor::cat(&[boxes, classes], 1)
         })
+    }
+
+    /// The decoded predictions in a graph, for square images of this side.
+    pub(super) fn export(&self, graph: &mut Graph, maps: &[Value; 3], side: i64) -> Value {
+        let levels = [0, 1, 2].map(|i| {
+            let boxes = self.cv2[i].export(graph, &maps[i]);
+            let classes = self.cv3[i].export(graph, &maps[i]);
+            let level = graph.concatenate(&[&boxes, &classes], 1);
+            graph.reshape(&level, &[0, BOX_CHANNELS + self.classes, -1])
+        });
+        let flat = graph.concatenate(&levels.each_ref(), 2);
+        let [boxes, classes] = graph.split(&flat, 1, [BOX_CHANNELS, self.classes]);
+
+        let logits = graph.reshape(&boxes, &[0, 4, REG_MAX, -1]);
+        let shares = graph.softmax(&logits, 2);
+        let bins = graph.floats(&bins(Kind::Float, Device::Cpu).view([1, 1, REG_MAX, 1]));
+        let weighted = graph.multiply(&shares, &bins);
+        let distances = graph.sum(&weighted, 2);
+
+        let cells = STRIDES.map(|stride| (side / stride, side / stride));
+        let grid = AnchorGrid::new(cells, Device::Cpu);
+        let points = graph.floats(&grid.points.transpose(0, 1).unsqueeze(0));
+        let strides = graph.floats(&grid.strides.transpose(0, 1).unsqueeze(0));
+        let sides = graph.multiply(&distances, &strides);
+        let [before, after] = graph.split(&sides, 1, [2, 2]);
+        let top_left = graph.subtract(&points, &before);
+        let bottom_right = graph.add(&points, &after);
+        let scores = graph.sigmoid(&classes);
+        graph.concatenate(&[&top_left, &bottom_right, &scores], 1)
     }
 
     /// Boxes x1, y1, x2, y2 in pixels and class probabilities, `[B, 4 + classes, A]`.

@@ -4,9 +4,10 @@ use tch::Tensor;
 use tch::nn::ModuleT;
 
 use super::backbone::Features;
-use super::blocks::{Block, SppElan, down, rep_ncsp_elan, up_and_cat};
+use super::blocks::{Block, SppElan, down, export_up_and_cat, rep_ncsp_elan, up_and_cat};
 use super::size::Layout;
 use super::variables::Scope;
+use crate::onnx::{Graph, Value};
 
 /// Top-down, then bottom-up.
 #[derive(Debug)]
@@ -35,6 +36,21 @@ impl Neck {
             down2: halve("down2", elan1.out, down2),
             elan_down2: block("elan_down2", down2 + layout.spp, elan2),
         }
+    }
+
+    /// [`Self::forward`] in a graph.
+    pub(super) fn export(&self, graph: &mut Graph, [p3, p4, p5]: &[Value; 3]) -> [Value; 3] {
+        let x = export_up_and_cat(graph, p5, p4);
+        let n4 = self.elan_up1.export(graph, &x);
+        let x = export_up_and_cat(graph, &n4, p3);
+        let out3 = self.elan_up2.export(graph, &x);
+        let down = self.down1.export(graph, &out3);
+        let x = graph.concatenate(&[&down, &n4], 1);
+        let out4 = self.elan_down1.export(graph, &x);
+        let down = self.down2.export(graph, &out4);
+        let x = graph.concatenate(&[&down, p5], 1);
+        let out5 = self.elan_down2.export(graph, &x);
+        [out3, out4, out5]
     }
 
     /// The maps of the head, at strides 8, 16 and 32.

@@ -9,6 +9,7 @@ use super::head::{Detect, default_class_width};
 use super::neck::{AuxNeck, Neck};
 use super::size::Size;
 use super::variables::{Parameter, Role, Scope, SharedSync, Variable};
+use crate::onnx::{Graph, Value};
 use crate::shim::SyncGroup;
 
 /// What decides the shapes of all tensors.
@@ -130,6 +131,15 @@ impl Yolo9 {
     /// class, for each anchor. Without gradients.
     pub fn forward_eval(&self, x: &Tensor) -> Tensor {
         tch::no_grad(|| self.head.decode(&self.forward_raw(x)))
+    }
+
+    /// [`Self::forward_eval`] in a graph, for square images of this side.
+    pub(crate) fn export(&self, graph: &mut Graph, images: &Value, side: i64) -> Value {
+        tch::no_grad(|| {
+            let features = self.backbone.export(graph, images);
+            let maps = self.neck.export(graph, &features);
+            self.head.export(graph, &maps, side)
+        })
     }
 
     /// The trainable tensors in the order of the state dict.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::annotations::{Annotations, category_names};
 use crate::split::{Sample, Split, list_images};
 use crate::{Error, Result, file as files, label_path};
 
@@ -29,6 +30,7 @@ pub struct DataConfig {
     /// What the file itself says, for the checks that compare the two.
     pub declared: Declared,
     entries: BTreeMap<&'static str, Vec<PathBuf>>,
+    annotations: BTreeMap<&'static str, PathBuf>,
 }
 
 /// The class keys as the file writes them, before they are reconciled.
@@ -47,7 +49,7 @@ impl DataConfig {
     ///
     /// # Errors
     /// When there is no such file, it isn't YAML (with line and column), it names no class, or it
-    /// describes another task (`kpt_shape`, `annotations`).
+    /// describes another task (`kpt_shape`).
     pub fn load(path: &Path) -> Result<Self> {
         let file = find_file(path)?;
         let text = files::read_text(&file).map_err(Error::read(&file))?;
@@ -60,13 +62,6 @@ impl DataConfig {
                     .into(),
             });
         }
-        if raw.annotations.is_some() {
-            return Err(Error::Config {
-                path: file,
-                problem: "'annotations' points to COCO JSON".into(),
-                remedy: "convert it to YOLO label files, one .txt per image".into(),
-            });
-        }
         resolve(file, raw)
     }
 
@@ -75,9 +70,15 @@ impl DataConfig {
         self.entries.get(split.as_str()).map_or(&[], Vec::as_slice)
     }
 
-    /// The images of a split with their label files, in sorted order within each entry.
+    /// The COCO file of a split, where the boxes aren't in text files.
+    pub fn annotation_file(&self, split: Split) -> Option<&Path> {
+        self.annotations.get(split.as_str()).map(PathBuf::as_path)
+    }
+
+    /// The images of a split with their label files, in sorted order within each entry; with a COCO file, those that
+    /// it names, in its order.
     ///
-    /// Neither file is opened; an image named by a list may not exist.
+    /// Neither image nor label is opened; an image named by a list may not exist.
     ///
     /// # Errors
     /// When an entry doesn't exist or can't be read.
@@ -91,7 +92,12 @@ impl DataConfig {
                     entry: entry.clone(),
                 });
             }
-            samples.extend(list_images(entry)?.into_iter().map(|image| {
+            let annotations = Annotations::of(self, split)?;
+            let images = match annotations.images() {
+                Some(images) => images.to_vec(),
+                None => list_images(entry)?,
+            };
+            samples.extend(images.into_iter().map(|image| {
                 let label = label_path(&self.root, &image);
                 Sample { image, label }
             }));
@@ -159,7 +165,18 @@ fn resolve(file: PathBuf, raw: Raw) -> Result<DataConfig> {
     let root = raw
         .path
         .map_or_else(|| folder.clone(), |path| folder.join(path));
-    let declared_names = raw.names.map_or_else(BTreeMap::new, |Names(names)| names);
+    let annotations: BTreeMap<&'static str, PathBuf> = Split::ALL
+        .into_iter()
+        .filter_map(|split| {
+            let path = raw.annotations.as_ref()?.get(split.as_str())?.as_ref()?;
+            Some((split.as_str(), root.join(path)))
+        })
+        .collect();
+    let declared_names = match (raw.names, annotations.values().next()) {
+        (Some(Names(names)), _) => names,
+        (None, Some(coco)) => (0..).zip(category_names(coco)?).collect(),
+        (None, None) => BTreeMap::new(),
+    };
     let nc = match raw.nc {
         Some(nc) if nc >= 1.0 && nc.fract() == 0.0 && nc <= 1e6 => nc as usize,
         Some(nc) => {
@@ -213,6 +230,7 @@ fn resolve(file: PathBuf, raw: Raw) -> Result<DataConfig> {
         names,
         declared,
         entries,
+        annotations,
     })
 }
 
@@ -226,7 +244,7 @@ struct Raw {
     nc: Option<f64>,
     names: Option<Names>,
     kpt_shape: Option<IgnoredAny>,
-    annotations: Option<IgnoredAny>,
+    annotations: Option<BTreeMap<String, Option<String>>>,
 }
 
 /// A path or a list of paths.

@@ -76,6 +76,12 @@ pub enum LabelIssueKind {
         /// The dataset's number of classes.
         nc: usize,
     },
+    /// A COCO annotation of a category that its file doesn't list.
+    #[error("category {category} is not listed")]
+    UnknownCategory {
+        /// Its id.
+        category: i64,
+    },
     /// Nothing of the box lies within the image.
     #[error("the box has no area within the image")]
     NoArea,

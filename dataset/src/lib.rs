@@ -7,6 +7,7 @@
 //!
 //! It needs no tensor library and starts no runtime, so that the command line and the trainer can both use it.
 
+mod annotations;
 mod config;
 mod error;
 mod file;
@@ -17,6 +18,7 @@ mod split;
 pub mod check;
 pub mod shapes;
 
+pub use annotations::Annotations;
 pub use config::DataConfig;
 pub use error::Error;
 pub use image_file::{RgbImage, decode_rgb, decode_rgb_bytes, image_size};

@@ -36,6 +36,12 @@ pub fn check(data: &Path, options: CheckOptions) -> Report {
         Ok(config) => config,
         Err(error) => return unreadable(data, &error),
     };
+    if Split::ALL
+        .iter()
+        .any(|split| config.annotation_file(*split).is_some())
+    {
+        return coco(data, &config);
+    }
     let scan = scan(config, &options);
     let mut findings = Vec::new();
     config::check(&scan, &mut findings);
@@ -60,6 +66,23 @@ fn unreadable(data: &Path, error: &crate::Error) -> Report {
     Report {
         findings: vec![finding],
         stats,
+    }
+}
+
+/// The trainer reads COCO files; what a launch checks and stages is text files.
+fn coco(data: &Path, config: &DataConfig) -> Report {
+    let message = format!(
+        "{}: 'annotations' points to COCO JSON, which isn't checked or staged",
+        config.file.display()
+    );
+    let finding = Finding::new("config.coco", Severity::Error, message)
+        .remedy("convert it to YOLO label files, one .txt per image");
+    Report {
+        findings: vec![finding],
+        stats: Stats {
+            yaml: data.to_path_buf(),
+            ..Stats::default()
+        },
     }
 }
 

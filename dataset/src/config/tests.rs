@@ -67,10 +67,6 @@ fn a_yaml_error_has_line_and_column() {
 fn other_tasks_and_nameless_files_are_refused_with_a_remedy() {
     for (yaml, expected) in [
         ("train: a\nnames: [x]\nkpt_shape: [17, 3]\n", "pose"),
-        (
-            "train: a\nnames: [x]\nannotations: {train: x.json}\n",
-            "COCO JSON",
-        ),
         ("train: a\n", "names no class"),
         ("train: a\nnc: 2.5\n", "nc is 2.5"),
     ] {

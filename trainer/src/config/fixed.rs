@@ -5,7 +5,6 @@ use super::error::{Code, ConfigError};
 /// Key, and the values that change nothing here; none listed means that any value changes nothing.
 const FIXED: &[(&str, &[&str])] = &[
     ("task", &["detect"]),
-    ("cache", &["false", "0"]),
     ("min_samples", &["0"]),
     ("class_balanced", &["false"]),
     ("cls_pw", &["0"]),

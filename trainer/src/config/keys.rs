@@ -111,6 +111,28 @@ pub const KEYS: &[KeyInfo] = &[
         },
     ),
     key(
+        "cache",
+        "ram keeps all decoded images in memory, as far as half of the free memory goes",
+        |c| {
+            if c.cache {
+                text("ram")
+            } else {
+                Setting::Bool(false)
+            }
+        },
+        |c, v| {
+            c.cache = match v.to_ascii_lowercase().as_str() {
+                "ram" => true,
+                "disk" => {
+                    let reason = "=disk is LibreYOLO's: decoding costs less here than reading raw pixels; take ram";
+                    return Err((Code::Unsupported, reason.to_owned()));
+                }
+                other => bool(other)?,
+            };
+            Ok(())
+        },
+    ),
+    key(
         "seed",
         "of weights, order and augmentation",
         |c| Setting::Int(c.seed as i64),

@@ -71,7 +71,7 @@ const LAYOUT: &[(&str, Option<Fixed>)] = &[
     ("plot_samples", Some(Fixed::Int(8))),
     ("val_loss", Some(Fixed::Bool(false))),
     ("workers", None),
-    ("cache", Some(Fixed::Bool(false))),
+    ("cache", None),
     ("min_samples", Some(Fixed::Int(0))),
     ("class_balanced", Some(Fixed::Bool(false))),
     ("cls_pw", Some(Fixed::Float(0.0))),

@@ -46,6 +46,7 @@ fn run(setup: Setup, group: &'static Group, signals: &Signals) -> Result<(), Tra
         mut config,
         data,
         train_samples,
+        train_annotations,
         source,
         device,
         ..
@@ -55,14 +56,21 @@ fn run(setup: Setup, group: &'static Group, signals: &Signals) -> Result<(), Tra
     // The first process keeps the average.
     state.ema = None;
     let (mut epoch, mut position) = (state.epoch, state.position.take());
-    resolve_batch(&mut config, &state.model, &train_samples, Some(group))?;
+    resolve_batch(
+        &mut config,
+        &state.model,
+        &train_samples,
+        &train_annotations,
+        Some(group),
+    )?;
     let shape = train_loader(
         &config,
         padding(&state.letterbox_pad),
         device,
         shard(Some(group)),
     );
-    let loader = Loader::new(train_samples, data.names.len(), shape);
+    let loader =
+        Loader::with_annotations(train_samples, &train_annotations, data.names.len(), shape);
     let mut learner = Learner::new(&config, state, loader, Some(group))?;
     loop {
         match learner.train_epoch(epoch, position.take(), signals, |_| ())? {

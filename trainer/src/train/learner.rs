@@ -1,6 +1,6 @@
 //! What learns: the network, its optimizer, its batches. Every process of a training has one.
 
-use gpurun_dataset::{Sample, read_labels};
+use gpurun_dataset::{Annotations, Sample};
 use tch::{Cuda, Device, Tensor};
 
 use super::autobatch;
@@ -119,6 +119,7 @@ pub(super) fn resolve_batch(
     config: &mut TrainConfig,
     model: &Yolo9,
     samples: &[Sample],
+    annotations: &Annotations,
     group: Option<&Group>,
 ) -> Result<(), TrainError> {
     if !config.auto_batch {
@@ -126,7 +127,12 @@ pub(super) fn resolve_batch(
     }
     let (rank, world) = group.map_or((0, 1), |group| (group.rank(), group.world()));
     if rank == 0 {
-        config.batch = autobatch::choose(config, model, most_targets(samples, model), world)?;
+        config.batch = autobatch::choose(
+            config,
+            model,
+            most_targets(samples, annotations, model),
+            world,
+        )?;
     }
     if let Some(group) = group {
         let found = Tensor::from_slice(&[i64::from(config.batch)]);
@@ -139,11 +145,13 @@ pub(super) fn resolve_batch(
 }
 
 /// Of the fullest image, whose number of objects decides what the loss takes.
-fn most_targets(samples: &[Sample], model: &Yolo9) -> usize {
+fn most_targets(samples: &[Sample], annotations: &Annotations, model: &Yolo9) -> usize {
     let classes = usize::try_from(model.config().nc).unwrap_or(usize::MAX);
     let counts = samples.iter().map(|sample| {
         // A file that can't be read is left out of the training too.
-        read_labels(&sample.label, classes).map_or(0, |labels| labels.boxes.len())
+        annotations
+            .labels(sample, classes)
+            .map_or(0, |labels| labels.boxes.len())
     });
     // A mosaic holds four images' objects.
     counts.max().unwrap_or(0).max(1) * 4
@@ -169,7 +177,7 @@ pub(super) fn train_loader(
         threads: loader_threads(config.workers, device),
         seed: config.seed,
         padding,
-        cache_bytes: CACHE_BYTES,
+        cache_bytes: cache_bytes(config.cache),
         shard,
         augment: Some(AugmentConfig {
             mosaic: config.mosaic,
@@ -190,6 +198,24 @@ pub(super) fn padding(letterbox_pad: &str) -> Padding {
         "center" => Padding::Center,
         _ => Padding::TopLeft,
     }
+}
+
+fn cache_bytes(all: bool) -> u64 {
+    if all {
+        available_memory() / 2
+    } else {
+        CACHE_BYTES
+    }
+}
+
+/// `MemAvailable` of proc(5), in bytes; a gigabyte twice over where there is none.
+fn available_memory() -> u64 {
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+    kilobytes.map_or(2 * CACHE_BYTES, |kilobytes: u64| kilobytes * 1024)
 }
 
 /// No more threads than CPUs: they would only take turns. Where the CPUs train too, half of them at most.

@@ -125,17 +125,25 @@ pub fn profile(setup: Setup, window: Window) -> Result<ProfileReport, TrainError
             mut config,
             data,
             train_samples,
+            train_annotations,
             source,
             device,
             ..
         } = setup;
         seed(&config, device);
         let state = State::build(&config, source, data.names.len(), device)?;
-        resolve_batch(&mut config, &state.model, &train_samples, None)?;
+        resolve_batch(
+            &mut config,
+            &state.model,
+            &train_samples,
+            &train_annotations,
+            None,
+        )?;
         let model = format!("YOLOv9-{}", state.size);
         let padding = padding(&state.letterbox_pad);
         let shape = train_loader(&config, padding, device, shard(None));
-        let loader = Loader::new(train_samples, data.names.len(), shape);
+        let loader =
+            Loader::with_annotations(train_samples, &train_annotations, data.names.len(), shape);
         let mut learner = Learner::new(&config, state, loader, None)?;
         let meta = Meta {
             model,

@@ -46,6 +46,8 @@ impl Session {
             data,
             train_samples,
             val_samples,
+            train_annotations,
+            val_annotations,
             source,
             device,
             continued,
@@ -63,15 +65,23 @@ impl Session {
             letterbox_pad: state.letterbox_pad.clone(),
         };
         let padding = padding(&state.letterbox_pad);
-        resolve_batch(&mut config, &state.model, &train_samples, group)?;
-        let loader = Loader::new(
+        resolve_batch(
+            &mut config,
+            &state.model,
+            &train_samples,
+            &train_annotations,
+            group,
+        )?;
+        let loader = Loader::with_annotations(
             train_samples,
+            &train_annotations,
             data.names.len(),
             train_loader(&config, padding, device, shard(group)),
         );
         let validator = (!val_samples.is_empty()).then(|| {
             Validator::new(
                 val_samples,
+                &val_annotations,
                 &data,
                 &ValidatorConfig::of_training(&config, padding, device),
             )

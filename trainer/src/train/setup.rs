@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpurun_dataset::{DataConfig, Sample, Split};
+use gpurun_dataset::{Annotations, DataConfig, Sample, Split};
 use tch::Device;
 
 use super::device::{choose_device, device_of, limit_threads};
@@ -19,6 +19,8 @@ pub struct Setup {
     pub(super) data: DataConfig,
     pub(super) train_samples: Vec<Sample>,
     pub(super) val_samples: Vec<Sample>,
+    pub(super) train_annotations: Annotations,
+    pub(super) val_annotations: Annotations,
     pub(super) source: Source,
     pub(super) device: Device,
     /// The directory a resumed run goes on in; none makes a new one.
@@ -62,6 +64,12 @@ impl Setup {
         } else {
             vec![]
         };
+        let train_annotations = Annotations::of(&data, Split::Train)?;
+        let val_annotations = if config.val {
+            Annotations::of(&data, Split::Val)?
+        } else {
+            Annotations::default()
+        };
         if let Some(member) = &member {
             check_images(train_samples.len(), config.batch, member.world)?;
         }
@@ -76,6 +84,8 @@ impl Setup {
             data,
             train_samples,
             val_samples,
+            train_annotations,
+            val_annotations,
             source,
             device,
             continued,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpurun_dataset::{DataConfig, Split};
+use gpurun_dataset::{Annotations, DataConfig, Split};
 use serde::Serialize;
 
 use super::device::{choose_device, limit_threads};
@@ -44,7 +44,9 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
     let device = choose_device(&config.device)?;
     limit_threads(1);
     let data = load_data(&config.data)?;
-    let samples = samples(&data, split(&config.split))?;
+    let split = split(&config.split);
+    let annotations = Annotations::of(&data, split)?;
+    let samples = samples(&data, split)?;
     let Source::Weights {
         state,
         letterbox_pad,
@@ -80,7 +82,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
         padding: padding(&letterbox_pad),
         nms,
     };
-    let validation = Validator::new(samples, &data, &validator)
+    let validation = Validator::new(samples, &annotations, &data, &validator)
         .run(&model, signals, || ())?
         .ok_or_else(|| TrainError::from(signals.stop().unwrap_or(Stop::Terminated)))?;
     Ok(ValReport {

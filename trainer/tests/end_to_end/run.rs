@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use gpurun_dataset::{DataConfig, Split, image_size, read_labels};
 use gpurun_protocol::status::State;
 use gpurun_protocol::summary::Summary;
 use gpurun_train::checkpoint::Checkpoint;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Bench, is_file, succeed};
 
@@ -224,4 +225,49 @@ fn runs_with_one_name_get_two_folders() {
     succeed(&mut bench.train(&["epochs=1", "val=false"]));
     succeed(&mut bench.train(&["epochs=1", "val=false"]));
     assert_eq!(bench.names("runs"), ["r", "r2"]);
+}
+
+/// The same boxes, once in text files and once in COCO's form, teach the same.
+#[test]
+fn a_coco_file_is_as_good_as_text_files() {
+    let bench = Bench::new();
+    succeed(&mut bench.train(&["epochs=1", "name=text"]));
+    let data = DataConfig::load(&bench.path("shapes/data.yaml")).unwrap();
+    for split in [Split::Train, Split::Val] {
+        let (mut images, mut annotations) = (vec![], vec![]);
+        for (id, sample) in data.samples(split).unwrap().iter().enumerate() {
+            let (width, height) = image_size(&sample.image).unwrap();
+            let name = sample.image.file_name().unwrap().to_str().unwrap();
+            images.push(json!({"id": id, "file_name": name, "width": width, "height": height}));
+            for label in read_labels(&sample.label, 3).unwrap().boxes {
+                let [x1, y1, x2, y2] = label.corners(width, height);
+                let bbox = [x1, y1, x2 - x1, y2 - y1];
+                annotations
+                    .push(json!({"image_id": id, "category_id": label.class + 1, "bbox": bbox}));
+            }
+        }
+        let categories: Vec<Value> = data
+            .names
+            .iter()
+            .zip(1..)
+            .map(|(name, id)| json!({"id": id, "name": name}))
+            .collect();
+        let file = json!({"images": images, "annotations": annotations, "categories": categories});
+        let path = bench.path(&format!("shapes/{}.json", split.as_str()));
+        fs::write(path, file.to_string()).unwrap();
+    }
+    fs::rename(bench.path("shapes/labels"), bench.path("shapes/gone")).unwrap();
+    let yaml =
+        "train: images/train\nval: images/val\nannotations: {train: train.json, val: val.json}\n";
+    fs::write(bench.path("shapes/coco.yaml"), yaml).unwrap();
+    succeed(&mut bench.train(&[
+        "epochs=1",
+        "name=coco",
+        "data=shapes/coco.yaml",
+        "cache=ram",
+    ]));
+    let loss = |run: &str| bench.history(run).rows[0].train_loss.unwrap();
+    let (coco, text) = (loss("runs/coco"), loss("runs/text"));
+    // The corners pass through pixels and back.
+    assert!((coco / text - 1.0).abs() < 1e-3, "{coco} {text}");
 }

@@ -1,0 +1,269 @@
+//! Where a split's boxes are written: one text file an image, or one COCO file for all.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::label::{Label, LabelIssue, LabelIssueKind, Labels, read_labels};
+use crate::split::Sample;
+use crate::{DataConfig, Error, Result, Split, file};
+
+/// The boxes of a split.
+#[derive(Debug, Clone, Default)]
+pub struct Annotations {
+    /// None: a text file beside each image.
+    coco: Option<Coco>,
+}
+
+/// A COCO instances file, its boxes by image.
+#[derive(Debug, Clone)]
+struct Coco {
+    images: Vec<PathBuf>,
+    labels: HashMap<PathBuf, Labels>,
+}
+
+impl Annotations {
+    /// Those of a split: text files need no preparation, a COCO file is read whole.
+    ///
+    /// Categories are the dataset's classes by their names; where `data.yaml` names none, in the order of their ids.
+    /// Crowds and boxes without an area are left out, as in LibreYOLO.
+    ///
+    /// # Errors
+    /// When the COCO file can't be read or names a category that `data.yaml` doesn't.
+    pub fn of(config: &DataConfig, split: Split) -> Result<Self> {
+        let Some(path) = config.annotation_file(split) else {
+            return Ok(Self::default());
+        };
+        let [folder] = config.entries(split) else {
+            return Err(Error::Config {
+                path: config.file.clone(),
+                problem: format!("'{split}' is not one folder", split = split.as_str()),
+                remedy: "a COCO file needs one folder of images".into(),
+            });
+        };
+        Ok(Self {
+            coco: Some(Coco::read(path, folder, &config.names)?),
+        })
+    }
+
+    /// The usable boxes of an image, and what had to be left out.
+    ///
+    /// # Errors
+    /// When its text file is there but can't be read.
+    pub fn labels(&self, sample: &Sample, nc: usize) -> Result<Labels> {
+        match &self.coco {
+            None => read_labels(&sample.label, nc),
+            Some(coco) => Ok(coco.labels.get(&sample.image).cloned().unwrap_or_default()),
+        }
+    }
+
+    /// The images that the COCO file names, in its order; none for text files.
+    pub(crate) fn images(&self) -> Option<&[PathBuf]> {
+        self.coco.as_ref().map(|coco| coco.images.as_slice())
+    }
+}
+
+/// The names of the categories by ascending id, for a dataset that names no class itself.
+pub(crate) fn category_names(path: &Path) -> Result<Vec<String>> {
+    let categories = parse(path)?.categories;
+    let by_id: BTreeMap<i64, String> = categories.into_iter().map(|c| (c.id, c.name)).collect();
+    Ok(by_id.into_values().collect())
+}
+
+impl Coco {
+    fn read(path: &Path, folder: &Path, names: &[String]) -> Result<Self> {
+        let instances = parse(path)?;
+        let mut classes = HashMap::new();
+        for category in &instances.categories {
+            let class = names.iter().position(|name| *name == category.name);
+            let class = class.ok_or_else(|| Error::Config {
+                path: path.to_path_buf(),
+                problem: format!("category {:?} is none of data.yaml's names", category.name),
+                remedy: "add it to 'names', or take it out of the COCO file".into(),
+            })?;
+            classes.insert(category.id, class);
+        }
+        let mut images = Vec::with_capacity(instances.images.len());
+        let mut by_id = HashMap::new();
+        for image in instances.images {
+            let name = image
+                .file_name
+                .unwrap_or_else(|| format!("{:012}.jpg", image.id));
+            let file = folder.join(name);
+            by_id.insert(image.id, (file.clone(), image.width, image.height));
+            images.push(file);
+        }
+        let mut labels: HashMap<PathBuf, Labels> = HashMap::new();
+        for (index, annotation) in instances.annotations.iter().enumerate() {
+            if annotation.iscrowd.unwrap_or(0) != 0 || annotation.area.unwrap_or(1.0) <= 0.0 {
+                continue;
+            }
+            let Some((file, width, height)) = by_id.get(&annotation.image_id) else {
+                continue;
+            };
+            let found = labels.entry(file.clone()).or_default();
+            match usable(annotation, &classes, *width, *height) {
+                Ok(label) => found.boxes.push(label),
+                Err(kind) => found.issues.push(LabelIssue {
+                    line: index + 1,
+                    kind,
+                }),
+            }
+        }
+        Ok(Self { images, labels })
+    }
+}
+
+/// The box as LibreYOLO cuts it: the corner moves into the image first, then the far side.
+fn usable(
+    annotation: &Annotation,
+    classes: &HashMap<i64, usize>,
+    width: f64,
+    height: f64,
+) -> std::result::Result<Label, LabelIssueKind> {
+    let category = annotation.category_id;
+    let class = *classes
+        .get(&category)
+        .ok_or(LabelIssueKind::UnknownCategory { category })?;
+    let [x, y, w, h] = annotation.bbox;
+    let (x1, y1) = (x.max(0.0), y.max(0.0));
+    let (x2, y2) = ((x1 + w.max(0.0)).min(width), (y1 + h.max(0.0)).min(height));
+    // A NaN is no area either.
+    if !(x2 > x1 && y2 > y1) {
+        return Err(LabelIssueKind::NoArea);
+    }
+    Ok(Label {
+        class,
+        cx: (x1 + x2) / 2.0 / width,
+        cy: (y1 + y2) / 2.0 / height,
+        w: (x2 - x1) / width,
+        h: (y2 - y1) / height,
+    })
+}
+
+fn parse(path: &Path) -> Result<Instances> {
+    let text = file::read_text(path).map_err(Error::read(path))?;
+    serde_json::from_str(&text).map_err(|error| Error::Yaml {
+        path: path.to_path_buf(),
+        line: error.line() as u64,
+        column: error.column() as u64,
+        message: format!("no COCO instances file: {error}"),
+    })
+}
+
+#[derive(Deserialize)]
+struct Instances {
+    images: Vec<Image>,
+    #[serde(default)]
+    annotations: Vec<Annotation>,
+    categories: Vec<Category>,
+}
+
+#[derive(Deserialize)]
+struct Image {
+    id: i64,
+    file_name: Option<String>,
+    width: f64,
+    height: f64,
+}
+
+#[derive(Deserialize)]
+struct Annotation {
+    image_id: i64,
+    category_id: i64,
+    /// x, y, width, height in pixels.
+    bbox: [f64; 4],
+    area: Option<f64>,
+    iscrowd: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Category {
+    id: i64,
+    name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const INSTANCES: &str = r#"{
+        "images": [
+            {"id": 7, "file_name": "a.jpg", "width": 200, "height": 100},
+            {"id": 9, "file_name": "deep/b.jpg", "width": 100, "height": 100}
+        ],
+        "categories": [{"id": 18, "name": "dog"}, {"id": 3, "name": "car"}],
+        "annotations": [
+            {"image_id": 7, "category_id": 18, "bbox": [20, 10, 40, 20], "area": 800, "iscrowd": 0},
+            {"image_id": 7, "category_id": 3, "bbox": [-10, 90, 30, 40]},
+            {"image_id": 7, "category_id": 3, "bbox": [0, 0, 50, 50], "iscrowd": 1},
+            {"image_id": 7, "category_id": 3, "bbox": [0, 0, 50, 50], "area": 0},
+            {"image_id": 7, "category_id": 3, "bbox": [250, 0, 50, 50]}
+        ]
+    }"#;
+
+    fn dataset(yaml: &str) -> (tempfile::TempDir, Result<DataConfig>) {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        fs::write(dir.path().join("train.json"), INSTANCES).expect("writable");
+        fs::create_dir(dir.path().join("pictures")).expect("writable");
+        fs::write(dir.path().join("data.yaml"), yaml).expect("writable");
+        let config = DataConfig::load(dir.path());
+        (dir, config)
+    }
+
+    #[test]
+    fn a_coco_file_gives_images_and_boxes() {
+        let (dir, config) =
+            dataset("train: pictures\nannotations: {train: train.json}\nnames: [car, dog]\n");
+        let config = config.expect("a dataset");
+        let samples = config.samples(Split::Train).expect("named");
+        let folder = dir.path().join("pictures");
+        let images: Vec<_> = samples.iter().map(|sample| sample.image.clone()).collect();
+        assert_eq!(images, [folder.join("a.jpg"), folder.join("deep/b.jpg")]);
+
+        let annotations = Annotations::of(&config, Split::Train).expect("readable");
+        let labels = annotations.labels(&samples[0], 2).expect("known");
+        let label = |class, cx, cy, w, h| Label {
+            class,
+            cx,
+            cy,
+            w,
+            h,
+        };
+        assert_eq!(
+            labels.boxes,
+            [
+                label(1, 0.2, 0.2, 0.2, 0.2),
+                label(0, 0.075, 0.95, 0.15, 0.1)
+            ]
+        );
+        assert_eq!(labels.issues.len(), 1, "outside of the image");
+        assert_eq!(labels.issues[0].line, 5);
+        let background = annotations.labels(&samples[1], 2).expect("known");
+        assert_eq!(background, Labels::default());
+    }
+
+    #[test]
+    fn categories_are_classes_by_name_or_by_their_ids_order() {
+        let (_dir, config) = dataset("train: pictures\nannotations: {train: train.json}\n");
+        assert_eq!(config.expect("named by the file").names, ["car", "dog"]);
+        let (_dir, config) =
+            dataset("train: pictures\nannotations: {train: train.json}\nnames: [car]\n");
+        let error = Annotations::of(&config.expect("a dataset"), Split::Train);
+        let text = error.expect_err("an unknown category").to_string();
+        assert!(text.contains("\"dog\""), "{text}");
+    }
+
+    #[test]
+    fn damage_is_named_by_its_place() {
+        let (dir, config) =
+            dataset("train: pictures\nannotations: {train: train.json}\nnames: [car, dog]\n");
+        fs::write(dir.path().join("train.json"), "{\n\"images\": 3}").expect("writable");
+        let error = Annotations::of(&config.expect("a dataset"), Split::Train);
+        let text = error.expect_err("no COCO file").to_string();
+        assert!(text.contains("train.json:2:"), "{text}");
+    }
+}

@@ -29,6 +29,9 @@ pub struct Summary {
     pub checkpoints: Checkpoints,
     /// `current_invocation`: the lists of `results` cover only the process that wrote them.
     pub results_scope: Option<String>,
+    /// Images and label lines that couldn't be used (gpurun-train only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<u64>,
     pub results: Results,
     /// Keys this version does not know.
     #[serde(flatten)]

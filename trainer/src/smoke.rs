@@ -28,6 +28,17 @@ pub struct SmokeReport {
     /// CPUs this process may use.
     pub cpus: usize,
     pub devices: Vec<DeviceReport>,
+    /// From each card to the next one, and from the last to the first; none with a single device.
+    pub copies: Vec<CopyReport>,
+}
+
+/// One copy between two devices, which came back as it went.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CopyReport {
+    pub from: String,
+    pub to: String,
+    /// There and back.
+    pub gigabytes_per_second: f64,
 }
 
 /// One device's product.
@@ -54,6 +65,17 @@ impl fmt::Display for SmokeReport {
                 self.libtorch
             )?;
         }
+        for CopyReport {
+            from,
+            to,
+            gigabytes_per_second,
+        } in &self.copies
+        {
+            writeln!(
+                f,
+                "{from} to {to}: copied right, {gigabytes_per_second:.1} GB/s"
+            )?;
+        }
         Ok(())
     }
 }
@@ -73,6 +95,12 @@ pub enum SmokeError {
         "{device} computed a wrong product: relative error {error:e}, at most {TOLERANCE:e} is allowed"
     )]
     WrongResult { device: String, error: f64 },
+    #[error("a copy from {from} to {to} failed: {message}")]
+    Copy {
+        from: String,
+        to: String,
+        message: String,
+    },
 }
 
 /// Multiplies matrices on the named device, on every card for `cuda`, and for `auto` where there are cards.
@@ -85,16 +113,58 @@ pub fn smoke(device: &str) -> Result<SmokeReport, SmokeError> {
     tch::manual_seed(0);
     let left = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
     let right = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
-    let devices = devices
+    let reports = devices
+        .iter()
+        .map(|device| prove(*device, &left, &right))
+        .collect::<Result<_, _>>()?;
+    let copies = ring(&devices)
         .into_iter()
-        .map(|device| prove(device, &left, &right))
+        .map(|(from, to)| copy(from, to, &left))
         .collect::<Result<_, _>>()?;
     Ok(SmokeReport {
         schema_version: 1,
         status: "ok",
         libtorch: libtorch::VERSION,
         cpus: crate::train::usable_cpus(),
-        devices,
+        devices: reports,
+        copies,
+    })
+}
+
+/// Each device with its neighbour.
+fn ring(devices: &[Device]) -> Vec<(Device, Device)> {
+    match devices {
+        [] | [_] => vec![],
+        _ => devices
+            .iter()
+            .copied()
+            .zip(devices.iter().copied().cycle().skip(1))
+            .collect(),
+    }
+}
+
+/// There and back, by the direct way where the cards have one.
+fn copy(from: Device, to: Device, values: &Tensor) -> Result<CopyReport, SmokeError> {
+    let failed = |message: String| SmokeError::Copy {
+        from: name(from),
+        to: name(to),
+        message,
+    };
+    let torch = |error: TchError| failed(message(&error));
+    let here = values.f_to_device(from).map_err(torch)?;
+    let start = Instant::now();
+    let there = here.f_to_device(to).map_err(torch)?;
+    let back = there.f_to_device(from).map_err(torch)?;
+    // Comparing waits for both copies.
+    let is_right = back.f_equal(&here).map_err(torch)?;
+    if !is_right {
+        return Err(failed("other values came back".to_owned()));
+    }
+    let bytes = 2.0 * 4.0 * values.numel() as f64;
+    Ok(CopyReport {
+        from: name(from),
+        to: name(to),
+        gigabytes_per_second: bytes / start.elapsed().as_secs_f64().max(1e-9) / 1e9,
     })
 }
 
@@ -209,6 +279,27 @@ mod tests {
         assert!(matches!(
             prove(Device::Cpu, &left, &right),
             Err(SmokeError::WrongResult { .. })
+        ));
+    }
+
+    #[test]
+    fn every_card_copies_to_the_next() {
+        let cards = [0, 1, 2].map(Device::Cuda);
+        assert_eq!(
+            ring(&cards),
+            [
+                (cards[0], cards[1]),
+                (cards[1], cards[2]),
+                (cards[2], cards[0])
+            ]
+        );
+        assert!(ring(&cards[..1]).is_empty());
+        let values = Tensor::rand([SIDE], (Kind::Float, Device::Cpu));
+        let report = copy(Device::Cpu, Device::Cpu, &values).unwrap();
+        assert!(report.gigabytes_per_second > 0.0);
+        assert!(matches!(
+            copy(Device::Cpu, Device::Cuda(99), &values),
+            Err(SmokeError::Copy { .. })
         ));
     }
 

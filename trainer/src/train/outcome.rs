@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::session::Session;
+use super::validate::Validator;
 use crate::run_dir::replace_file;
 
 /// The result of a training, in the form of LibreYOLO's `--json`.
@@ -31,6 +32,8 @@ pub struct Outcome {
     /// Two decimals.
     pub training_time_hours: f64,
     pub save_dir: String,
+    /// Images and label lines that couldn't be used; the log names each.
+    pub left_out: u64,
 }
 
 /// A few lines for a person.
@@ -46,6 +49,13 @@ impl fmt::Display for Outcome {
                 f,
                 "best: epoch {epoch}, mAP50-95 {:.4}, mAP50 {:.4}",
                 metrics.map50_95, metrics.map50
+            )?;
+        }
+        if self.left_out > 0 {
+            writeln!(
+                f,
+                "{} images or label lines left out; the log names them",
+                self.left_out
             )?;
         }
         for path in [&self.best_weights, &self.last_weights]
@@ -97,6 +107,7 @@ impl Session {
             last_weights: checkpoints.last.clone(),
             training_time_hours: (seconds / 36.0).round() / 100.0,
             save_dir: self.run_dir.path().display().to_string(),
+            left_out: self.left_out(),
         };
         let written = self
             .summary(seconds, &checkpoints)
@@ -108,6 +119,11 @@ impl Session {
         }
         self.status.completed(seconds, checkpoints);
         outcome
+    }
+
+    fn left_out(&self) -> u64 {
+        let validation = self.validator.as_ref().map_or(0, Validator::skipped);
+        (self.learner.loader.skipped() + validation) as u64
     }
 
     fn summary(&self, seconds: f64, checkpoints: &Checkpoints) -> Summary {
@@ -135,6 +151,7 @@ impl Session {
             best_epoch: has_best.then_some(self.best.epoch),
             total_seconds: Some(seconds),
             checkpoints: checkpoints.clone(),
+            left_out: Some(self.left_out()),
             results_scope: Some("current_invocation".to_owned()),
             results: Results {
                 final_loss,

@@ -79,6 +79,11 @@ impl Validator {
         }
     }
 
+    /// Images and label lines that were left out so far.
+    pub(super) fn skipped(&self) -> usize {
+        self.loader.skipped()
+    }
+
     /// Measures the network; none when a signal came in between. `tick` is called after each batch.
     ///
     /// # Errors

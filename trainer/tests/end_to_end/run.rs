@@ -217,6 +217,8 @@ fn bad_items_are_left_out_and_named_once() {
             .count()
     };
     assert_eq!((named("0003.jpg"), named("0002.txt:1")), (1, 1), "{log}");
+    let summary = fs::read(bench.path("runs/r/summary.json")).unwrap();
+    assert_eq!(Summary::from_json(&summary).unwrap().left_out, Some(2));
 }
 
 #[test]

@@ -27,9 +27,11 @@ struct ProcessGroup {
 
 extern "C" {
 
-// `interface` is the address this process is reached at by the others.
+// `interface` is the address this process is reached at by the others, or a network interface's name; empty for
+// the host name's address.
 int gpurun_group_new(const char* host, uint16_t port, int rank, int world, bool is_store_here,
-                     const char* interface, int64_t timeout_ms, ProcessGroup** group) {
+                     const char* interface, bool is_interface_name, int64_t meeting_timeout_ms,
+                     int64_t timeout_ms, ProcessGroup** group) {
   return gpurun::guarded([&] {
     auto timeout = std::chrono::milliseconds(timeout_ms);
     c10d::TCPStoreOptions options;
@@ -37,13 +39,14 @@ int gpurun_group_new(const char* host, uint16_t port, int rank, int world, bool 
     options.isServer = is_store_here;
     options.numWorkers = static_cast<size_t>(world);
     options.waitWorkers = false;
-    options.timeout = timeout;
+    options.timeout = std::chrono::milliseconds(meeting_timeout_ms);
     c10::intrusive_ptr<c10d::Store> store =
         c10::make_intrusive<c10d::TCPStore>(std::string(host), options);
     auto gloo_options = c10d::ProcessGroupGloo::Options::create(timeout);
     gloo_options->devices.push_back(
-        *interface ? c10d::ProcessGroupGloo::createDeviceForHostname(interface)
-                   : c10d::ProcessGroupGloo::createDefaultDevice());
+        is_interface_name ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+        : *interface      ? c10d::ProcessGroupGloo::createDeviceForHostname(interface)
+                          : c10d::ProcessGroupGloo::createDefaultDevice());
     auto rendezvous = c10::make_intrusive<c10d::PrefixStore>(std::string("gpurun/gloo"), store);
     auto gloo =
         c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous, rank, world, gloo_options);

@@ -3,6 +3,7 @@
 // group.
 
 #include <ATen/ATen.h>
+#include <ATen/OpMathType.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     auto options = x.options().dtype(at::kDouble);
     auto sums = at::zeros({2 * channels + 1}, options);
     if (count > 0) {
-      auto [var, mean] = at::var_mean(x.to(at::kFloat), at::IntArrayRef{0, 2, 3}, /*correction=*/0);
+      auto [var, mean] = at::var_mean(x.to(at::toOpMathType(x.scalar_type())), at::IntArrayRef{0, 2, 3}, /*correction=*/0);
       auto wide_mean = mean.to(at::kDouble);
       auto square = var.to(at::kDouble) + wide_mean * wide_mean;
       sums = at::cat({wide_mean * count, square * count, at::full({1}, count, options)});
@@ -66,8 +67,9 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     auto &x = saved[0], &weight = saved[1], &mean = saved[2], &scale = saved[3], &total = saved[4];
     auto dy = gradients[0];
     auto channels = x.size(1);
-    auto sum_dy = at::sum(dy, at::IntArrayRef{0, 2, 3}, /*keepdim=*/false, at::kFloat);
-    auto sum_dy_x = at::sum(dy * (x - per_channel(mean)), at::IntArrayRef{0, 2, 3}, /*keepdim=*/false, at::kFloat);
+    auto kind = at::toOpMathType(x.scalar_type());
+    auto sum_dy = at::sum(dy, at::IntArrayRef{0, 2, 3}, /*keepdim=*/false, kind);
+    auto sum_dy_x = at::sum(dy * (x - per_channel(mean)), at::IntArrayRef{0, 2, 3}, /*keepdim=*/false, kind);
     auto weight_gradient = sum_dy_x * scale;
     auto bias_gradient = sum_dy;
 

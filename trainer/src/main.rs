@@ -8,7 +8,7 @@ use std::process::{Command as Process, ExitCode};
 
 use gpurun_protocol::status::RunError;
 use gpurun_train::config::{Code, Resume, TrainConfig, device_list};
-use gpurun_train::dist::{die_with_parent, launch, world_of_environment};
+use gpurun_train::dist::{die_with_parent, launch, note_error, world_of_environment};
 use gpurun_train::libtorch;
 use gpurun_train::onnx::export;
 use gpurun_train::run_dir::{end_for_it, log};
@@ -28,7 +28,9 @@ fn main() -> ExitCode {
     {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            output::error(json, &error);
+            if !note_error(&error.message) {
+                output::error(json, &error);
+            }
             ExitCode::from(error.exit_code())
         }
     }
@@ -89,8 +91,8 @@ fn train_on_all(config: &TrainConfig, devices: usize, signals: &Signals) -> Resu
     let Some(failure) = workers.failed else {
         return Ok(());
     };
-    if let Some(code) = failure.code {
-        // It has said why itself.
+    if let (0, Some(code)) = (failure.rank, failure.code) {
+        // The first one has said why itself.
         std::process::exit(code);
     }
     let error = TrainError::new(Code::IoError, "RuntimeError", failure.to_string())

@@ -15,5 +15,7 @@ pub use crate::shim::SyncGroup;
 pub use collective::Collective;
 pub use error::DistError;
 pub use group::Group;
-pub use launch::{Failure, Workers, die_with_parent, launch, note_run_dir};
+#[cfg(test)]
+pub(crate) use group::tests::together;
+pub use launch::{Failure, Workers, die_with_parent, launch, note_error, note_run_dir};
 pub use world::{Member, Shard, world_of_environment};

@@ -233,6 +233,19 @@ impl Yolo9 {
             }
         });
     }
+
+    /// Makes parameters and statistics double precision, for tests that compare arithmetic.
+    #[cfg(test)]
+    pub(crate) fn make_double(&mut self) {
+        tch::no_grad(|| {
+            for variable in &mut self.variables {
+                if variable.role != Role::Counter {
+                    let wide = variable.tensor.to_kind(tch::Kind::Double);
+                    variable.tensor.set_data(&wide);
+                }
+            }
+        });
+    }
 }
 
 fn is_below(name: &str, prefix: &str) -> bool {

@@ -11,6 +11,6 @@ pub use error::ShimError;
 pub(crate) use optimizer::{
     FusedAdam, FusedSgd, clear_gradients, foreach_lerp, fused_adam, fused_sgd, unscale,
 };
-pub(crate) use process_group::{ProcessGroup, ProcessGroupConfig};
+pub(crate) use process_group::{Interface, ProcessGroup, ProcessGroupConfig};
 pub use sync_batch_norm::SyncGroup;
 pub(crate) use sync_batch_norm::{SyncBatchNorm, sync_batch_norm};

@@ -23,6 +23,8 @@ unsafe extern "C" {
         world: c_int,
         is_store_here: bool,
         interface: *const c_char,
+        is_interface_name: bool,
+        meeting_timeout_ms: i64,
         timeout_ms: i64,
         out: *mut *mut Opaque,
     ) -> c_int;
@@ -45,6 +47,17 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
+/// By what the others reach this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Interface {
+    /// The address that the host name stands for.
+    OfHostName,
+    /// An address or a host name.
+    Address(String),
+    /// A network interface, as `eth0`.
+    Name(String),
+}
+
 /// Where processes meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessGroupConfig {
@@ -55,8 +68,9 @@ pub(crate) struct ProcessGroupConfig {
     pub(crate) world: u32,
     /// This process keeps the store, rather than connecting to it.
     pub(crate) is_store_here: bool,
-    /// The address the others reach this process at; none takes the host name's.
-    pub(crate) interface: Option<String>,
+    pub(crate) interface: Interface,
+    /// How long all of them may take to come.
+    pub(crate) meeting_timeout: Duration,
     /// How long one call may wait for the others.
     pub(crate) timeout: Duration,
 }
@@ -79,7 +93,12 @@ impl ProcessGroup {
             CString::new(text).map_err(|_| ShimError::Failed(format!("{text:?} is no host name")))
         };
         let host = text(&config.host)?;
-        let interface = text(config.interface.as_deref().unwrap_or_default())?;
+        let (interface, is_name) = match &config.interface {
+            Interface::OfHostName => ("", false),
+            Interface::Address(address) => (address.as_str(), false),
+            Interface::Name(name) => (name.as_str(), true),
+        };
+        let interface = text(interface)?;
         let mut group = std::ptr::null_mut();
         // SAFETY: the strings outlive the call, which copies them; `group` is written by it alone.
         check(unsafe {
@@ -90,6 +109,8 @@ impl ProcessGroup {
                 number(config.world),
                 config.is_store_here,
                 interface.as_ptr(),
+                is_name,
+                milliseconds(config.meeting_timeout),
                 milliseconds(config.timeout),
                 &raw mut group,
             )

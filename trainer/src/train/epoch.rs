@@ -66,7 +66,7 @@ impl Learner {
         let steps_per_epoch = self.loader.batches() as u64;
         let offset = u64::from(epoch) * steps_per_epoch;
         self.set_rates(offset + first_step);
-        let mut images = 0;
+        let mut images = 0.0;
         let first_batch = position.map_or(0, |position| position.batch);
         let first_batch = usize::try_from(first_batch).unwrap_or(usize::MAX);
         let mut batches = self.loader.epoch_from(epoch as usize, first_batch);
@@ -81,15 +81,14 @@ impl Learner {
                 _ => continue,
             };
             let items = self.train_step(&batch)?;
-            sums.add(&items, self.group)?;
+            images += sums.add(&items, batch.len(), self.group)?;
             self.set_rates(offset + sums.steps);
-            images += batch.len();
             let elapsed = begin.elapsed();
             tick(Progress {
                 step: sums.steps,
                 elapsed,
                 parts: self.parts,
-                images_per_second: images as f64 / elapsed.as_secs_f64().max(1e-9),
+                images_per_second: images / elapsed.as_secs_f64().max(1e-9),
             });
         }
         self.name_skips();
@@ -152,12 +151,20 @@ impl LossSums {
         }
     }
 
-    fn add(&mut self, items: &LossItems, group: Option<&Group>) -> Result<(), TrainError> {
+    /// Adds a step, and gives the number of its images: those of all processes.
+    fn add(
+        &mut self,
+        items: &LossItems,
+        images: usize,
+        group: Option<&Group>,
+    ) -> Result<f64, TrainError> {
+        let images = Tensor::from(images as f64);
         let parts = Tensor::stack(
             &[&items.total.detach(), &items.box_, &items.cls, &items.dfl],
             0,
         );
         let parts = parts.to_kind(Kind::Double).to_device(Device::Cpu);
+        let parts = Tensor::cat(&[parts, images.view(1)], 0);
         if let Some(group) = group {
             group.all_reduce_sum(&parts)?;
         }
@@ -177,7 +184,7 @@ impl LossSums {
         self.box_ += parts[1];
         self.cls += parts[2];
         self.dfl += parts[3];
-        Ok(())
+        Ok(parts[4])
     }
 }
 

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tch::Tensor;
 
 use super::error::TrainError;
-use super::learner::{Learner, padding, resolve_batch, seed, shard, train_loader};
+use super::learner::{Learner, padding, resolve_batch, seed, train_loader};
 use super::session::Session;
 use super::setup::Setup;
 use super::state::State;
@@ -35,10 +35,12 @@ pub(super) fn follow(
     let result = catch(|| run(setup, group, signals));
     if let Err(error) = &result
         && !is_stop(error)
+        // One that only lost the others is no cause.
+        && group.lost().is_none()
     {
         group.leave_word(&error.message);
     }
-    result
+    result.map_err(|error| explained(error, Some(group)))
 }
 
 fn run(setup: Setup, group: &'static Group, signals: &Signals) -> Result<(), TrainError> {
@@ -63,12 +65,7 @@ fn run(setup: Setup, group: &'static Group, signals: &Signals) -> Result<(), Tra
         &train_annotations,
         Some(group),
     )?;
-    let shape = train_loader(
-        &config,
-        padding(&state.letterbox_pad),
-        device,
-        shard(Some(group)),
-    );
+    let shape = train_loader(&config, padding(&state.letterbox_pad), device, Some(group));
     let loader =
         Loader::with_annotations(train_samples, &train_annotations, data.names.len(), shape);
     let mut learner = Learner::new(&config, state, loader, Some(group))?;
@@ -119,12 +116,13 @@ fn is_stop(error: &TrainError) -> bool {
         .any(|stop| stop.name() == error.kind)
 }
 
-/// The first process's error, with the reason another one gave for its end.
+/// A process's error. One for want of the others has the reason that one of them gave for its end.
 pub(super) fn explained(error: TrainError, group: Option<&Group>) -> TrainError {
-    if error.kind != LOST {
+    let Some((group, lost)) = group.and_then(|group| Some((group, group.lost()?))) else {
         return error;
-    }
-    match group.and_then(Group::last_words) {
+    };
+    let error = TrainError::from(lost.clone());
+    match group.last_words() {
         Some((rank, words)) => TrainError {
             message: format!("training process {rank}: {words}"),
             ..error
@@ -133,15 +131,14 @@ pub(super) fn explained(error: TrainError, group: Option<&Group>) -> TrainError 
     }
 }
 
-/// `error.type` of a process that lost the others.
-const LOST: &str = "DistBackendError";
-
 impl From<DistError> for TrainError {
     fn from(error: DistError) -> Self {
         use crate::config::Code;
         match &error {
-            DistError::Lost { .. } => TrainError::new(Code::IoError, LOST, error.to_string())
-                .suggest("resume=true goes on from the last checkpoint"),
+            DistError::Lost { .. } => {
+                TrainError::new(Code::IoError, "DistBackendError", error.to_string())
+                    .suggest("resume=true goes on from the last checkpoint")
+            }
             DistError::Environment { .. } => {
                 TrainError::new(Code::Conflict, "ValueError", error.to_string())
                     .suggest("Start with torchrun, or unset WORLD_SIZE and give device=0,1,...")

@@ -1,9 +1,13 @@
 //! What learns: the network, its optimizer, its batches. Every process of a training has one.
 
+#[cfg(test)]
+mod tests;
+
 use gpurun_dataset::{Annotations, Sample};
 use tch::{Cuda, Device, Tensor};
 
 use super::autobatch;
+use super::device::usable_cpus;
 use super::error::TrainError;
 use super::precision::Precision;
 use super::state::State;
@@ -14,7 +18,7 @@ use crate::loss::DetectionLoss;
 use crate::model::Yolo9;
 use crate::optim::{Decay, Ema, Optimizer, Schedule, ScheduleConfig};
 
-/// Decoded images kept in memory between epochs, so that a small set is decoded once.
+/// Decoded images that the processes of a machine keep in memory between epochs, so that a small set is decoded once.
 const CACHE_BYTES: u64 = 1 << 30;
 
 pub(super) struct Learner {
@@ -157,28 +161,21 @@ fn most_targets(samples: &[Sample], annotations: &Annotations, model: &Yolo9) ->
     counts.max().unwrap_or(0).max(1) * 4
 }
 
-/// This process's share of each batch.
-pub(super) fn shard(group: Option<&Group>) -> Shard {
-    group.map_or_else(Shard::default, |group| Shard {
-        rank: group.rank() as usize,
-        world: group.world() as usize,
-    })
-}
-
 /// The training images, this process's share of each batch.
 pub(super) fn train_loader(
     config: &TrainConfig,
     padding: Padding,
     device: Device,
-    shard: Shard,
+    group: Option<&Group>,
 ) -> LoaderConfig {
     let epochs = config.epochs as usize;
+    let processes = group.map_or(1, Group::local_world);
     LoaderConfig {
-        threads: loader_threads(config.workers, device),
+        threads: loader_threads(config.workers, device, processes),
         seed: config.seed,
         padding,
-        cache_bytes: cache_bytes(config.cache),
-        shard,
+        cache_bytes: cache_bytes(config.cache) / u64::from(processes),
+        shard: group.map_or_else(Shard::default, Group::shard),
         augment: Some(AugmentConfig {
             mosaic: config.mosaic,
             mosaic_until: AugmentConfig::mosaic_epochs(epochs, config.no_aug_epochs as usize),
@@ -218,11 +215,12 @@ fn available_memory() -> u64 {
     kilobytes.map_or(2 * CACHE_BYTES, |kilobytes: u64| kilobytes * 1024)
 }
 
-/// No more threads than CPUs: they would only take turns. Where the CPUs train too, half of them at most.
-pub(super) fn loader_threads(workers: u32, device: Device) -> usize {
+/// No more threads than this process's share of the CPUs: they would only take turns. Where the CPUs train too, half of them at most.
+pub(super) fn loader_threads(workers: u32, device: Device, processes: u32) -> usize {
+    let cpus = usable_cpus().div_ceil(processes.max(1) as usize);
     let cpus = match device {
-        Device::Cpu => super::device::usable_cpus().div_ceil(2),
-        _ => super::device::usable_cpus(),
+        Device::Cpu => cpus.div_ceil(2),
+        _ => cpus,
     };
     (workers as usize).clamp(1, cpus)
 }

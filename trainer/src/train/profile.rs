@@ -10,7 +10,7 @@ use tch::{Cuda, Device};
 
 use super::error::TrainError;
 use super::follow::catch;
-use super::learner::{Learner, padding, resolve_batch, seed, shard, train_loader};
+use super::learner::{Learner, padding, resolve_batch, seed, train_loader};
 use super::setup::Setup;
 use super::state::State;
 use super::step::to_input;
@@ -141,7 +141,7 @@ pub fn profile(setup: Setup, window: Window) -> Result<ProfileReport, TrainError
         )?;
         let model = format!("YOLOv9-{}", state.size);
         let padding = padding(&state.letterbox_pad);
-        let shape = train_loader(&config, padding, device, shard(None));
+        let shape = train_loader(&config, padding, device, None);
         let loader =
             Loader::with_annotations(train_samples, &train_annotations, data.names.len(), shape);
         let mut learner = Learner::new(&config, state, loader, None)?;

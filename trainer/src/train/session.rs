@@ -5,7 +5,7 @@ use std::time::Instant;
 use gpurun_protocol::summary::EpochEvent;
 
 use super::error::TrainError;
-use super::learner::{Learner, padding, resolve_batch, seed, shard, train_loader};
+use super::learner::{Learner, padding, resolve_batch, seed, train_loader};
 use super::setup::Setup;
 use super::state::State;
 use super::validate::{Validator, ValidatorConfig};
@@ -76,7 +76,7 @@ impl Session {
             train_samples,
             &train_annotations,
             data.names.len(),
-            train_loader(&config, padding, device, shard(group)),
+            train_loader(&config, padding, device, group),
         );
         let validator = (!val_samples.is_empty()).then(|| {
             Validator::new(

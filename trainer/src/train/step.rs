@@ -163,7 +163,6 @@ mod tests {
     use super::*;
     use crate::config::TrainConfig;
     use crate::data::{Loader, Padding};
-    use crate::dist::Shard;
     use crate::model::Size;
     use crate::train::learner::train_loader;
     use crate::train::source::Source;
@@ -190,7 +189,7 @@ mod tests {
             data.names.len(),
             Device::Cpu,
         );
-        let shape = train_loader(&config, Padding::TopLeft, Device::Cpu, Shard::default());
+        let shape = train_loader(&config, Padding::TopLeft, Device::Cpu, None);
         let samples = data.samples(Split::Train).unwrap();
         let loader = Loader::new(samples, data.names.len(), shape);
         Learner::new(&config, state.unwrap(), loader, None).unwrap()

@@ -78,7 +78,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
     let validator = ValidatorConfig {
         imgsz,
         batch: config.batch,
-        threads: loader_threads(config.workers, device),
+        threads: loader_threads(config.workers, device, 1),
         padding: padding(&letterbox_pad),
         nms,
     };

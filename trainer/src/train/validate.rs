@@ -49,7 +49,7 @@ impl ValidatorConfig {
         ValidatorConfig {
             imgsz: config.imgsz,
             batch: config.batch,
-            threads: loader_threads(config.workers, device),
+            threads: loader_threads(config.workers, device, 1),
             padding,
             nms: NmsConfig {
                 max_detections: config.max_det as usize,

@@ -7,6 +7,7 @@ use crate::store::Ledger;
 use crate::ui::Ui;
 use gpurun_lifecycle::RunRecord;
 use gpurun_providers::Provider;
+use std::collections::BTreeMap;
 
 pub(crate) struct Shell {
     pub(crate) ui: Ui,
@@ -62,7 +63,8 @@ pub(crate) fn settings() -> Result<Settings> {
 /// Every provider there is, with the user's settings.
 pub(crate) fn providers(settings: &Settings) -> Vec<Box<dyn Provider>> {
     let local = settings.local.clone();
-    gpurun_providers::registry(&gpurun_providers::RegistryConfig { local })
+    let clouds = BTreeMap::new();
+    gpurun_providers::registry(&gpurun_providers::RegistryConfig { local, clouds })
 }
 
 /// The provider of this name; `None` where this version has none.

@@ -44,14 +44,7 @@ pub(crate) fn card() -> RateCard {
 }
 
 pub(crate) fn offer(id: &str) -> Offer {
-    Offer {
-        provider: "market".to_owned(),
-        id: id.to_owned(),
-        gpu: "4090x8".parse().expect("a GPU"),
-        region: None,
-        reliability: None,
-        card: card(),
-    }
+    Offer::new("market", id, "4090x8".parse().expect("a GPU"), card())
 }
 
 pub(crate) fn spec() -> RunSpec {

@@ -9,6 +9,21 @@ pub struct Capabilities {
     pub labels: Labels,
     pub disk: DiskLimit,
     pub image: Image,
+    pub volumes: VolumeSupport,
+    /// Whether it also lets boxes that may be taken away, for less.
+    pub interruptible: bool,
+    /// Whether a box holds a key that can end itself and nothing else.
+    pub self_destruct: bool,
+}
+
+/// Disks that live longer than the boxes they are mounted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VolumeSupport {
+    None,
+    /// Reachable from every box of a region.
+    Network,
+    /// On one machine, for boxes on that machine alone.
+    HostLocal,
 }
 
 /// What happens when a label that is in use is given again.

@@ -55,6 +55,8 @@ pub enum Operation {
     Start,
     Stop,
     Destroy,
+    Account,
+    Volumes,
 }
 
 impl ErrorKind {
@@ -123,6 +125,8 @@ impl fmt::Display for Operation {
             Self::Start => "start",
             Self::Stop => "stop",
             Self::Destroy => "destroy",
+            Self::Account => "account",
+            Self::Volumes => "volumes",
         })
     }
 }

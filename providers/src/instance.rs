@@ -53,6 +53,33 @@ pub enum Access {
         /// What every process of the box must have in its environment; by it the provider knows the box's processes.
         environment: BTreeMap<String, String>,
     },
+    Ssh(SshAccess),
+}
+
+/// The way in over the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SshAccess {
+    pub user: String,
+    /// Where to try, the best way first.
+    pub endpoints: Vec<SshEndpoint>,
+}
+
+/// One address at which the box's SSH server may answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SshEndpoint {
+    /// A name or an address.
+    pub host: String,
+    pub port: u16,
+    pub kind: SshEndpointKind,
+}
+
+/// What stands between us and the box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SshEndpointKind {
+    /// Nothing.
+    Direct,
+    /// A server of the provider, which may be slower and carry less than SSH can.
+    Proxy,
 }
 
 impl fmt::Display for InstanceState {

@@ -2,17 +2,23 @@
 //!
 //! The only crate that talks to clouds. It holds no state of its own: what is rented is asked, never remembered.
 
+mod account;
 mod capabilities;
 mod clock;
+mod config;
 pub mod conformance;
 mod error;
 mod instance;
 pub mod local;
 mod provider;
 mod registry;
+mod volume;
 
-pub use capabilities::{Capabilities, DiskLimit, Image, Labels};
+pub use account::Account;
+pub use capabilities::{Capabilities, DiskLimit, Image, Labels, VolumeSupport};
+pub use config::CloudConfig;
 pub use error::{Error, ErrorKind, Operation, Result};
-pub use instance::{Access, Instance, InstanceState};
+pub use instance::{Access, Instance, InstanceState, SshAccess, SshEndpoint, SshEndpointKind};
 pub use provider::{OfferRequest, Provider, RentRequest};
 pub use registry::{RegistryConfig, registry};
+pub use volume::{Volume, VolumeMount, VolumeRequest, Volumes};

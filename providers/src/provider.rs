@@ -1,13 +1,15 @@
 //! The contract.
 
 use async_trait::async_trait;
-use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer, RateCard};
+use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Market, Offer, RateCard};
 
+use crate::account::Account;
 use crate::capabilities::Capabilities;
 use crate::error::Result;
 use crate::instance::Instance;
+use crate::volume::{VolumeMount, Volumes};
 
-/// A place that rents boxes: the same eight calls everywhere, and the same meaning of each.
+/// A place that rents boxes: the same calls everywhere, and the same meaning of each.
 ///
 /// What every implementation holds, and the conformance suite checks:
 /// - A call is made once. Nothing that spends or destroys is tried again inside; reads may be.
@@ -75,6 +77,15 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// When the provider didn't accept it.
     async fn destroy(&self, id: &str) -> Result<()>;
+
+    /// Whose key this is, and how much money it has left.
+    ///
+    /// # Errors
+    /// `Credentials` when the key is missing or refused.
+    async fn account(&self) -> Result<Account>;
+
+    /// Disks that outlive boxes; `None` without [`Capabilities::volumes`].
+    fn volumes(&self) -> Option<&dyn Volumes>;
 }
 
 /// What to look for.
@@ -85,6 +96,22 @@ pub struct OfferRequest {
     pub disk: Gigabytes,
     /// The most a running box may cost, its disk included.
     pub max_price: Option<HourlyRate>,
+    pub market: Market,
+    /// Only there, in the provider's own words. `None` for anywhere.
+    pub region: Option<String>,
+}
+
+impl OfferRequest {
+    /// Anything on demand that has `gpu` and `disk`.
+    pub fn new(gpu: GpuRequest, disk: Gigabytes) -> Self {
+        Self {
+            gpu,
+            disk,
+            max_price: None,
+            market: Market::OnDemand,
+            region: None,
+        }
+    }
 }
 
 /// What to rent.
@@ -96,4 +123,23 @@ pub struct RentRequest {
     pub offer: Offer,
     pub disk: Gigabytes,
     pub image: Option<String>,
+    /// Who may come in: one line of OpenSSH's `authorized_keys`. What the provider puts into the account for it, it takes
+    /// out again with the box.
+    pub ssh_public_key: Option<String>,
+    /// A volume of the same region or machine to mount.
+    pub volume: Option<VolumeMount>,
+}
+
+impl RentRequest {
+    /// A box of this name from `offer`, with nothing special.
+    pub fn new(label: impl Into<String>, offer: Offer, disk: Gigabytes) -> Self {
+        Self {
+            label: label.into(),
+            offer,
+            disk,
+            image: None,
+            ssh_public_key: None,
+            volume: None,
+        }
+    }
 }

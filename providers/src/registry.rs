@@ -1,5 +1,8 @@
 //! Every provider there is. One line each; the conformance suite fails for one it has no harness for.
 
+use std::collections::BTreeMap;
+
+use crate::config::CloudConfig;
 use crate::local::{Local, LocalConfig};
 use crate::provider::Provider;
 
@@ -7,6 +10,8 @@ use crate::provider::Provider;
 #[derive(Clone, Debug)]
 pub struct RegistryConfig {
     pub local: LocalConfig,
+    /// The clouds that may be asked, by the provider's name.
+    pub clouds: BTreeMap<String, CloudConfig>,
 }
 
 /// All providers, in the order in which they are shown.

@@ -1,5 +1,6 @@
 //! Every provider of the registry through the one suite; and the suite itself against providers that lie.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use gpurun_pricing::{Gigabytes, GpuRequest, Offer, RateCard};
 use gpurun_providers::conformance::{self, Harness, World};
 use gpurun_providers::local::{Local, LocalConfig};
 use gpurun_providers::{
-    Capabilities, Instance, OfferRequest, Provider, RegistryConfig, RentRequest, Result, registry,
+    Account, Capabilities, Instance, OfferRequest, Provider, RegistryConfig, RentRequest, Result,
+    Volumes, registry,
 };
 use rust_decimal::Decimal;
 use tempfile::TempDir;
@@ -58,11 +60,7 @@ impl World for LocalWorld {
     }
 
     fn request(&self) -> OfferRequest {
-        OfferRequest {
-            gpu: GpuRequest::Cpu,
-            disk: Gigabytes::new(Decimal::from(20)),
-            max_price: None,
-        }
+        OfferRequest::new(GpuRequest::Cpu, Gigabytes::new(Decimal::from(20)))
     }
 
     fn patience(&self) -> Duration {
@@ -158,11 +156,20 @@ impl Provider for Liar {
             self.local.destroy(id).await
         }
     }
+
+    async fn account(&self) -> Result<Account> {
+        self.local.account().await
+    }
+
+    fn volumes(&self) -> Option<&dyn Volumes> {
+        self.local.volumes()
+    }
 }
 
 fn all_providers() -> Vec<Box<dyn Provider>> {
     registry(&RegistryConfig {
         local: LocalConfig::new(PathBuf::from("/nowhere")),
+        clouds: BTreeMap::new(),
     })
 }
 

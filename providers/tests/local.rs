@@ -23,11 +23,7 @@ fn disk() -> Gigabytes {
 
 async fn offers(local: &Local, gpu: &str) -> Result<Vec<Offer>, Box<dyn std::error::Error>> {
     Ok(local
-        .search(&OfferRequest {
-            gpu: gpu.parse::<GpuRequest>()?,
-            disk: disk(),
-            max_price: None,
-        })
+        .search(&OfferRequest::new(gpu.parse::<GpuRequest>()?, disk()))
         .await?)
 }
 
@@ -41,14 +37,7 @@ async fn rent(
         .into_iter()
         .next()
         .ok_or("nothing offered")?;
-    Ok(local
-        .rent(&RentRequest {
-            label: label.to_owned(),
-            offer,
-            disk: disk(),
-            image: None,
-        })
-        .await?)
+    Ok(local.rent(&RentRequest::new(label, offer, disk())).await?)
 }
 
 async fn state(local: &Local, id: &str) -> Result<Option<InstanceState>, gpurun_providers::Error> {
@@ -247,7 +236,7 @@ async fn a_gpu_belongs_to_one_running_box() -> Outcome {
     });
     let visible = |instance: &Instance| match &instance.access {
         Some(Access::Local { environment, .. }) => environment.get("CUDA_VISIBLE_DEVICES").cloned(),
-        None => None,
+        _ => None,
     };
     let first = rent(&local, "h200", "gpurun-one").await?;
     let second = rent(&local, "h200", "gpurun-two").await?;
@@ -300,11 +289,7 @@ async fn a_driver_that_fails_is_not_a_machine_without_gpus() -> Outcome {
         nvidia_smi,
         ..LocalConfig::new(folder.path().join("local"))
     });
-    let request = OfferRequest {
-        gpu: "h200".parse()?,
-        disk: disk(),
-        max_price: None,
-    };
+    let request = OfferRequest::new("h200".parse()?, disk());
     let error = local
         .search(&request)
         .await

@@ -18,10 +18,8 @@ pub(super) async fn rent(
         Err(failure) => return failed(false, failure.report),
     };
     let request = RentRequest {
-        label: target.label.clone(),
-        offer: offer.clone(),
-        disk,
         image,
+        ..RentRequest::new(target.label.clone(), offer.clone(), disk)
     };
     match provider.rent(&request).await {
         Ok(instance) => ActionResult::Done {

@@ -10,6 +10,9 @@ use gpurun_lifecycle::{
 use gpurun_providers::Access;
 use std::path::{Path, PathBuf};
 
+/// Said before anything is moved.
+const NOT_OVER_SSH: &str = "files can't be brought to a box over the network yet";
+
 /// The way into the target's box, or why there is none. A box that still boots is no failure of the
 /// step: it is tried again.
 pub(super) async fn way_in(
@@ -77,7 +80,9 @@ pub(super) async fn stage(
         Ok((access, _)) => access,
         Err(result) => return result,
     };
-    let Access::Local { home, .. } = access;
+    let Access::Local { home, .. } = access else {
+        return failed(false, NOT_OVER_SSH);
+    };
     let order = stage::Order {
         source: PathBuf::from(&spec.source),
         fingerprint: spec.fingerprint.clone(),
@@ -104,7 +109,9 @@ pub(super) async fn restore(
         Ok((access, _)) => access,
         Err(result) => return result,
     };
-    let Access::Local { home, .. } = access;
+    let Access::Local { home, .. } = access else {
+        return failed(false, NOT_OVER_SSH);
+    };
     for file in files {
         if let Err(error) = sink::restore(
             Path::new(&file.location),

@@ -18,14 +18,7 @@ pub(crate) fn quoted_offer(job: &JobSpec, today: NaiveDate) -> Option<(Offer, St
         "price book of {} ({}){age}",
         quote.card.as_of, quote.card.source
     );
-    let offer = Offer {
-        provider: quote.provider,
-        id: "price-book".to_owned(),
-        gpu: quote.gpu,
-        region: None,
-        reliability: None,
-        card: quote.card,
-    };
+    let offer = Offer::new(quote.provider, "price-book", quote.gpu, quote.card);
     Some((offer, source))
 }
 

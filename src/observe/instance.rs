@@ -110,9 +110,8 @@ pub(crate) async fn offers(
     max_price: Option<HourlyRate>,
 ) -> Result<Vec<Offer>> {
     let request = OfferRequest {
-        gpu: gpu.clone(),
-        disk,
         max_price,
+        ..OfferRequest::new(gpu.clone(), disk)
     };
     provider.search(&request).await
 }

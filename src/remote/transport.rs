@@ -44,5 +44,9 @@ pub(crate) trait Remote: Send + Sync {
 pub(crate) async fn connect(access: &Access) -> Result<Box<dyn Remote>, RemoteError> {
     match access {
         Access::Local { home, environment } => Ok(Box::new(Local::open(home, environment)?)),
+        Access::Ssh(_) => Err(RemoteError::permanent(
+            "this box is reached over SSH, which this version does not speak yet",
+            "rent on `local`",
+        )),
     }
 }

@@ -479,12 +479,7 @@ async fn offer(world: &dyn World, client: &dyn Provider) -> Result<gpurun_pricin
 }
 
 fn request(world: &dyn World, offer: gpurun_pricing::Offer, label: &str) -> RentRequest {
-    RentRequest {
-        label: label.to_owned(),
-        offer,
-        disk: world.request().disk,
-        image: None,
-    }
+    RentRequest::new(label, offer, world.request().disk)
 }
 
 async fn rent(world: &dyn World, client: &dyn Provider, label: &str) -> Result<Instance, Failure> {

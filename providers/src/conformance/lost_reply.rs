@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 use gpurun_pricing::{Offer, RateCard};
 
+use crate::account::Account;
 use crate::capabilities::Capabilities;
 use crate::error::{Error, ErrorKind, Operation, Result};
 use crate::instance::Instance;
 use crate::provider::{OfferRequest, Provider, RentRequest};
+use crate::volume::Volumes;
 
 /// A client whose connection breaks after every `rent`: the box is made, and the caller is told "unavailable".
 pub struct LostReply(pub Box<dyn Provider>);
@@ -59,5 +61,13 @@ impl Provider for LostReply {
 
     async fn destroy(&self, id: &str) -> Result<()> {
         self.0.destroy(id).await
+    }
+
+    async fn account(&self) -> Result<Account> {
+        self.0.account().await
+    }
+
+    fn volumes(&self) -> Option<&dyn Volumes> {
+        self.0.volumes()
     }
 }

@@ -84,14 +84,8 @@ pub(super) fn offers(config: &LocalConfig, gpu: &GpuRequest, free: &[LocalGpu]) 
 }
 
 fn offer(config: &LocalConfig, gpu: &GpuRequest, id: String) -> Offer {
-    Offer {
-        provider: NAME.to_owned(),
-        id,
-        gpu: gpu.clone(),
-        region: None,
-        reliability: None,
-        card: rate_card(config, gpu.count()),
-    }
+    let card = rate_card(config, gpu.count());
+    Offer::new(NAME, id, gpu.clone(), card)
 }
 
 /// How many GPUs of which name an offer of ours stands for; `None` for one that isn't ours.

@@ -1,7 +1,7 @@
 //! The contract, kept by folders.
 
 use async_trait::async_trait;
-use gpurun_pricing::{Offer, RateCard, StopSupport};
+use gpurun_pricing::{Market, Offer, RateCard, StopSupport};
 
 use super::NAME;
 use super::api::{BoxFile, BoxState, StateChange, VERSION};
@@ -9,11 +9,13 @@ use super::boxes::{Boxes, Found, new_id};
 use super::config::LocalConfig;
 use super::convert::{self, LocalGpu};
 use super::transitions::{self, Obstacle};
-use crate::capabilities::{Capabilities, DiskLimit, Image, Labels};
+use crate::account::Account;
+use crate::capabilities::{Capabilities, DiskLimit, Image, Labels, VolumeSupport};
 use crate::clock;
 use crate::error::{Error, ErrorKind, Operation, Result};
 use crate::instance::Instance;
 use crate::provider::{OfferRequest, Provider, RentRequest};
+use crate::volume::Volumes;
 
 /// The boxes of this machine below one folder. Any number of clients, in any number of processes, may use the same.
 #[derive(Clone, Debug)]
@@ -122,6 +124,9 @@ impl Provider for Local {
             labels: Labels::Unique,
             disk: DiskLimit::Measured,
             image: Image::Unsupported,
+            volumes: VolumeSupport::None,
+            interruptible: false,
+            self_destruct: false,
         }
     }
 
@@ -131,6 +136,9 @@ impl Provider for Local {
     }
 
     async fn search(&self, request: &OfferRequest) -> Result<Vec<Offer>> {
+        if request.market == Market::Interruptible || request.region.is_some() {
+            return Ok(Vec::new());
+        }
         let mut free = match request.gpu.count() {
             0 => Vec::new(),
             _ => self.gpus(Operation::Search, None).await?,
@@ -171,6 +179,12 @@ impl Provider for Local {
             return wrong(
                 format!("a local box has no image, and `{image}` was asked for"),
                 "Leave the image out, or rent elsewhere.",
+            );
+        }
+        if request.volume.is_some() {
+            return wrong(
+                "a local box takes no volume".to_owned(),
+                "Leave the volume out: what is on this machine's disk is in the box's reach anyway.",
             );
         }
         let (name, count) = offered(Operation::Rent, &request.offer)?;
@@ -243,6 +257,14 @@ impl Provider for Local {
             transitions::destroy(&client.boxes, &id, client.config.stop_grace)
         })
         .await
+    }
+
+    async fn account(&self) -> Result<Account> {
+        Ok(Account::default())
+    }
+
+    fn volumes(&self) -> Option<&dyn Volumes> {
+        None
     }
 }
 

@@ -9,6 +9,23 @@ use crate::label::{Label, LabelIssue, LabelIssueKind, Labels, read_labels};
 use crate::split::Sample;
 use crate::{DataConfig, Error, Result, Split, file};
 
+/// A split's images, and where their boxes come from.
+#[derive(Debug, Clone)]
+pub struct SplitData {
+    pub samples: Vec<Sample>,
+    pub annotations: Annotations,
+}
+
+/// Samples with text files.
+impl From<Vec<Sample>> for SplitData {
+    fn from(samples: Vec<Sample>) -> Self {
+        Self {
+            samples,
+            annotations: Annotations::default(),
+        }
+    }
+}
+
 /// The boxes of a split.
 #[derive(Debug, Clone, Default)]
 pub struct Annotations {
@@ -31,7 +48,7 @@ impl Annotations {
     ///
     /// # Errors
     /// When the COCO file can't be read or names a category that `data.yaml` doesn't.
-    pub fn of(config: &DataConfig, split: Split) -> Result<Self> {
+    pub(crate) fn of(config: &DataConfig, split: Split) -> Result<Self> {
         let Some(path) = config.annotation_file(split) else {
             return Ok(Self::default());
         };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::annotations::{Annotations, category_names};
+use crate::annotations::{Annotations, SplitData, category_names};
 use crate::split::{Sample, Split, list_images};
 use crate::{Error, Result, file as files, label_path};
 
@@ -83,26 +83,40 @@ impl DataConfig {
     /// # Errors
     /// When an entry doesn't exist or can't be read.
     pub fn samples(&self, split: Split) -> Result<Vec<Sample>> {
-        let mut samples = Vec::new();
-        for entry in self.entries(split) {
-            if !entry.exists() {
-                return Err(Error::MissingEntry {
-                    config: self.file.clone(),
-                    split: split.as_str(),
-                    entry: entry.clone(),
-                });
-            }
-            let annotations = Annotations::of(self, split)?;
-            let images = match annotations.images() {
-                Some(images) => images.to_vec(),
-                None => list_images(entry)?,
-            };
-            samples.extend(images.into_iter().map(|image| {
-                let label = label_path(&self.root, &image);
-                Sample { image, label }
-            }));
+        Ok(self.read(split)?.samples)
+    }
+
+    /// [`Self::samples`], and their boxes: a COCO file is read once for both.
+    ///
+    /// # Errors
+    /// As [`Self::samples`]; and when a COCO file names a category that the dataset doesn't.
+    pub fn read(&self, split: Split) -> Result<SplitData> {
+        let entries = self.entries(split);
+        if let Some(entry) = entries.iter().find(|entry| !entry.exists()) {
+            return Err(Error::MissingEntry {
+                config: self.file.clone(),
+                split: split.as_str(),
+                entry: entry.clone(),
+            });
         }
-        Ok(samples)
+        let annotations = Annotations::of(self, split)?;
+        let mut images = Vec::new();
+        match annotations.images() {
+            Some(named) => images.extend_from_slice(named),
+            None => {
+                for entry in entries {
+                    images.extend(list_images(entry)?);
+                }
+            }
+        }
+        let sample = |image: PathBuf| Sample {
+            label: label_path(&self.root, &image),
+            image,
+        };
+        Ok(SplitData {
+            samples: images.into_iter().map(sample).collect(),
+            annotations,
+        })
     }
 }
 

@@ -84,7 +84,7 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
 /// One process per device. The first one's output and exit code are this program's.
 fn train_on_all(config: &TrainConfig, devices: usize, signals: &Signals) -> Result<(), TrainError> {
     let world = u32::try_from(devices).unwrap_or(u32::MAX);
-    if config.resume == Resume::No {
+    if config.resume == Resume::No && !config.auto_batch {
         check_batch(config.batch, world)?;
     }
     let workers = launch(world, signals)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use gpurun_dataset::{Annotations, Label, Sample};
+use gpurun_dataset::{Annotations, Label, Sample, SplitData};
 
 use super::cache::ImageCache;
 use super::epoch::Epoch;
@@ -107,27 +107,21 @@ impl Shared {
 }
 
 impl Loader {
-    /// Reads the labels of all samples from text files; images are read when their batch is made.
+    /// Reads the labels of all samples; images are read when their batch is made.
     ///
     /// `nc` is the dataset's number of classes; boxes of other classes are left out.
-    pub fn new(samples: Vec<Sample>, nc: usize, config: LoaderConfig) -> Self {
-        Self::with_annotations(samples, &Annotations::default(), nc, config)
-    }
-
-    /// The same, with boxes from where the dataset has them.
-    pub fn with_annotations(
-        samples: Vec<Sample>,
-        annotations: &Annotations,
-        nc: usize,
-        config: LoaderConfig,
-    ) -> Self {
+    pub fn new(data: impl Into<SplitData>, nc: usize, config: LoaderConfig) -> Self {
+        let SplitData {
+            samples,
+            annotations,
+        } = data.into();
         let config = LoaderConfig {
             batch: config.batch.max(1),
             threads: config.threads.max(1),
             ..config
         };
         let skips = Skips::default();
-        let labels = read_all_labels(&samples, annotations, nc, config.threads, &skips);
+        let labels = read_all_labels(&samples, &annotations, nc, config.threads, &skips);
         let images = ImageCache::new(samples.len(), config.cache_bytes);
         let entries = samples
             .into_iter()

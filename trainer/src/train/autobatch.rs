@@ -98,7 +98,7 @@ fn power_of_two_below(raw: f64) -> u32 {
 pub(super) fn choose(
     config: &TrainConfig,
     model: &Yolo9,
-    most_targets: usize,
+    most_targets: impl FnOnce() -> usize,
     world: u32,
 ) -> Result<u32, TrainError> {
     let Device::Cuda(card) = model.device() else {
@@ -110,7 +110,7 @@ pub(super) fn choose(
         card,
         config,
         model,
-        most_targets,
+        most_targets: most_targets(),
     };
     let found = largest_batch(&mut probe)?;
     for (images, bytes) in &found.points {

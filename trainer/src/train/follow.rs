@@ -5,11 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tch::Tensor;
 
 use super::error::TrainError;
-use super::learner::{Learner, padding, resolve_batch, seed, train_loader};
+use super::learner::Learner;
 use super::session::Session;
 use super::setup::Setup;
 use super::state::State;
-use crate::data::Loader;
 use crate::dist::{Collective, DistError, Group};
 use crate::run_dir::log;
 use crate::signal::{Signals, Stop};
@@ -47,28 +46,16 @@ fn run(setup: Setup, group: &'static Group, signals: &Signals) -> Result<(), Tra
     let Setup {
         mut config,
         data,
-        train_samples,
-        train_annotations,
+        train,
         source,
         device,
         ..
     } = setup;
-    seed(&config, device);
     let mut state = State::build(&config, source, data.names.len(), device)?;
     // The first process keeps the average.
     state.ema = None;
     let (mut epoch, mut position) = (state.epoch, state.position.take());
-    resolve_batch(
-        &mut config,
-        &state.model,
-        &train_samples,
-        &train_annotations,
-        Some(group),
-    )?;
-    let shape = train_loader(&config, padding(&state.letterbox_pad), device, Some(group));
-    let loader =
-        Loader::with_annotations(train_samples, &train_annotations, data.names.len(), shape);
-    let mut learner = Learner::new(&config, state, loader, Some(group))?;
+    let mut learner = Learner::new(&mut config, data.names.len(), train, state, Some(group))?;
     loop {
         match learner.train_epoch(epoch, position.take(), signals, |_| ())? {
             EpochEnd::Stopped(_) => return Err(signals.stop().unwrap_or(Stop::Terminated).into()),

@@ -3,13 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use gpurun_dataset::{Annotations, Sample};
-use tch::{Cuda, Device, Tensor};
+use gpurun_dataset::SplitData;
+use tch::{Device, Tensor};
 
 use super::autobatch;
 use super::device::usable_cpus;
 use super::error::TrainError;
 use super::precision::Precision;
+use super::setup::check_images;
 use super::state::State;
 use crate::config::{Scheduler, TrainConfig};
 use crate::data::{AugmentConfig, Loader, LoaderConfig, Padding};
@@ -39,24 +40,17 @@ pub(super) struct Learner {
     pub(super) group: Option<&'static Group>,
 }
 
-/// Makes everything that draws random numbers draw the run's.
-pub(super) fn seed(config: &TrainConfig, device: Device) {
-    tch::manual_seed(i64::try_from(config.seed).unwrap_or(0));
-    if let Device::Cuda(_) = device {
-        Cuda::manual_seed_all(config.seed);
-        Cuda::cudnn_set_benchmark(true);
-    }
-}
-
 impl Learner {
-    /// Takes the parts together. In a group, process 0's weights become everyone's.
+    /// Takes the parts together, and puts a number in the place of `batch = -1`. In a group, process 0's weights
+    /// become everyone's.
     ///
     /// # Errors
-    /// When another process is gone.
+    /// When the batch can't be found out or shared, or another process is gone.
     pub(super) fn new(
-        config: &TrainConfig,
+        config: &mut TrainConfig,
+        classes: usize,
+        train: SplitData,
         state: State,
-        loader: Loader,
         group: Option<&'static Group>,
     ) -> Result<Learner, TrainError> {
         let State {
@@ -64,8 +58,13 @@ impl Learner {
             ema,
             optimizer,
             scaler,
+            letterbox_pad,
             ..
         } = state;
+        let device = model.device();
+        resolve_batch(config, &model, &train, group)?;
+        let loader_config = train_loader(config, padding(&letterbox_pad), device, group);
+        let loader = Loader::new(train, classes, loader_config);
         let steps = u64::try_from(loader.batches()).unwrap_or(1).max(1);
         if let Some(group) = group {
             model.synchronise(SyncGroup::leaked(Box::new(|tensor| {
@@ -74,8 +73,8 @@ impl Learner {
             share_from_first(group, &model.float_tensors())?;
         }
         Ok(Learner {
-            device: model.device(),
-            precision: Precision::of(config, model.device(), scaler),
+            device,
+            precision: Precision::of(config, device, scaler),
             parts: 1,
             #[cfg(test)]
             room: None,
@@ -115,15 +114,11 @@ pub(super) fn unflatten(flat: &Tensor, tensors: &[Tensor]) {
     }
 }
 
-/// Puts a number in the place of `batch = -1`: the first process measures, and all take what it found.
-///
-/// # Errors
-/// When measuring fails, or another process is gone.
-pub(super) fn resolve_batch(
+/// The first process measures, and all take what it found.
+fn resolve_batch(
     config: &mut TrainConfig,
     model: &Yolo9,
-    samples: &[Sample],
-    annotations: &Annotations,
+    train: &SplitData,
     group: Option<&Group>,
 ) -> Result<(), TrainError> {
     if !config.auto_batch {
@@ -131,38 +126,32 @@ pub(super) fn resolve_batch(
     }
     let (rank, world) = group.map_or((0, 1), |group| (group.rank(), group.world()));
     if rank == 0 {
-        config.batch = autobatch::choose(
-            config,
-            model,
-            most_targets(samples, annotations, model),
-            world,
-        )?;
+        config.batch = autobatch::choose(config, model, || most_targets(train, model), world)?;
     }
     if let Some(group) = group {
         let found = Tensor::from_slice(&[i64::from(config.batch)]);
         group.broadcast(&found, 0)?;
-        let found = u32::try_from(found.int64_value(&[0])).unwrap_or(autobatch::FALLBACK);
-        config.batch = found;
+        config.batch = u32::try_from(found.int64_value(&[0])).unwrap_or(autobatch::FALLBACK);
+        check_images(train.samples.len(), config.batch, world)?;
     }
     config.auto_batch = false;
     Ok(())
 }
 
 /// Of the fullest image, whose number of objects decides what the loss takes.
-fn most_targets(samples: &[Sample], annotations: &Annotations, model: &Yolo9) -> usize {
+fn most_targets(train: &SplitData, model: &Yolo9) -> usize {
     let classes = usize::try_from(model.config().nc).unwrap_or(usize::MAX);
-    let counts = samples.iter().map(|sample| {
+    let counts = train.samples.iter().map(|sample| {
         // A file that can't be read is left out of the training too.
-        annotations
-            .labels(sample, classes)
-            .map_or(0, |labels| labels.boxes.len())
+        let labels = train.annotations.labels(sample, classes);
+        labels.map_or(0, |labels| labels.boxes.len())
     });
     // A mosaic holds four images' objects.
     counts.max().unwrap_or(0).max(1) * 4
 }
 
 /// The training images, this process's share of each batch.
-pub(super) fn train_loader(
+fn train_loader(
     config: &TrainConfig,
     padding: Padding,
     device: Device,

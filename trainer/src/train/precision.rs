@@ -86,11 +86,14 @@ impl Precision {
     }
 
     /// Takes the scale out of the gradients; false when the step must be left out, because they overflowed.
-    pub(super) fn unscale(&mut self, gradients: &[Tensor]) -> Result<bool, ShimError> {
+    pub(super) fn unscale(
+        &mut self,
+        gradients: impl FnOnce() -> Vec<Tensor>,
+    ) -> Result<bool, ShimError> {
         let Self::Float16(scaler) = self else {
             return Ok(true);
         };
-        let is_finite = shim::unscale(gradients, 1.0 / scaler.scale)?;
+        let is_finite = shim::unscale(&gradients(), 1.0 / scaler.scale)?;
         scaler.update(!is_finite);
         Ok(is_finite)
     }
@@ -139,11 +142,12 @@ mod tests {
             Tensor::from_slice(&[65_536.0_f32, 131_072.0]),
             Tensor::from_slice(&[-65_536.0_f32]),
         ];
-        assert_eq!(precision.unscale(&gradients), Ok(true));
+        let handles = || gradients.iter().map(Tensor::shallow_clone).collect();
+        assert_eq!(precision.unscale(handles), Ok(true));
         assert_eq!(Vec::<f32>::try_from(&gradients[0]).unwrap(), [1.0, 2.0]);
         assert_eq!(Vec::<f32>::try_from(&gradients[1]).unwrap(), [-1.0]);
-        let gradients = [Tensor::from_slice(&[1.0_f32, f32::INFINITY])];
-        assert_eq!(precision.unscale(&gradients), Ok(false));
+        let overflow = || vec![Tensor::from_slice(&[1.0_f32, f32::INFINITY])];
+        assert_eq!(precision.unscale(overflow), Ok(false));
         assert_eq!(precision.scaler().unwrap().scale, 32_768.0);
     }
 

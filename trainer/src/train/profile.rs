@@ -10,7 +10,7 @@ use tch::{Cuda, Device};
 
 use super::error::TrainError;
 use super::follow::catch;
-use super::learner::{Learner, padding, resolve_batch, seed, train_loader};
+use super::learner::Learner;
 use super::setup::Setup;
 use super::state::State;
 use super::step::to_input;
@@ -124,27 +124,15 @@ pub fn profile(setup: Setup, window: Window) -> Result<ProfileReport, TrainError
         let Setup {
             mut config,
             data,
-            train_samples,
-            train_annotations,
+            train,
             source,
             device,
             ..
         } = setup;
-        seed(&config, device);
-        let state = State::build(&config, source, data.names.len(), device)?;
-        resolve_batch(
-            &mut config,
-            &state.model,
-            &train_samples,
-            &train_annotations,
-            None,
-        )?;
+        let classes = data.names.len();
+        let state = State::build(&config, source, classes, device)?;
         let model = format!("YOLOv9-{}", state.size);
-        let padding = padding(&state.letterbox_pad);
-        let shape = train_loader(&config, padding, device, None);
-        let loader =
-            Loader::with_annotations(train_samples, &train_annotations, data.names.len(), shape);
-        let mut learner = Learner::new(&config, state, loader, None)?;
+        let mut learner = Learner::new(&mut config, classes, train, state, None)?;
         let meta = Meta {
             model,
             device: match device {
@@ -276,7 +264,10 @@ fn phases(learner: &mut Learner, batch: &Batch, sum: &mut Composition) -> Result
     sum.forward += lap();
     learner.precision.scaled(&items.total).f_backward()?;
     sum.backward += lap();
-    if learner.precision.unscale(&learner.optimizer.gradients())? {
+    if learner
+        .precision
+        .unscale(|| learner.optimizer.gradients())?
+    {
         learner.optimizer.step()?;
     }
     if let Some(ema) = &mut learner.ema {

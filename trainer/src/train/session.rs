@@ -5,13 +5,12 @@ use std::time::Instant;
 use gpurun_protocol::summary::EpochEvent;
 
 use super::error::TrainError;
-use super::learner::{Learner, padding, resolve_batch, seed, train_loader};
+use super::learner::{Learner, padding};
 use super::setup::Setup;
 use super::state::State;
 use super::validate::{Validator, ValidatorConfig};
 use crate::checkpoint::{Best, Metadata, Position};
 use crate::config::{Setting, TrainConfig, record};
-use crate::data::Loader;
 use crate::dist::note_run_dir;
 use crate::run_dir::{History, RunDir, RunFacts, StatusFile, log};
 
@@ -42,20 +41,17 @@ impl Session {
     pub(super) fn begin(setup: Setup) -> Result<Session, TrainError> {
         let started = Instant::now();
         let Setup {
-            config,
+            mut config,
             data,
-            train_samples,
-            val_samples,
-            train_annotations,
-            val_annotations,
+            train,
+            val,
             source,
             device,
             continued,
             group,
         } = setup;
-        let mut config = config;
-        seed(&config, device);
-        let mut state = State::build(&config, source, data.names.len(), device)?;
+        let classes = data.names.len();
+        let mut state = State::build(&config, source, classes, device)?;
         let metadata = Metadata {
             model_family: "yolo9".to_owned(),
             size: state.size.to_string(),
@@ -64,36 +60,17 @@ impl Session {
             imgsz: config.imgsz,
             letterbox_pad: state.letterbox_pad.clone(),
         };
-        let padding = padding(&state.letterbox_pad);
-        resolve_batch(
-            &mut config,
-            &state.model,
-            &train_samples,
-            &train_annotations,
-            group,
-        )?;
-        let loader = Loader::with_annotations(
-            train_samples,
-            &train_annotations,
-            data.names.len(),
-            train_loader(&config, padding, device, group),
-        );
-        let validator = (!val_samples.is_empty()).then(|| {
-            Validator::new(
-                val_samples,
-                &val_annotations,
-                &data,
-                &ValidatorConfig::of_training(&config, padding, device),
-            )
-        });
-        let steps = u64::try_from(loader.batches()).unwrap_or(1).max(1);
         let (best, epoch, position, row) = (
             std::mem::take(&mut state.best),
             state.epoch,
             state.position.take(),
             state.row.take(),
         );
-        let learner = Learner::new(&config, state, loader, group)?;
+        let learner = Learner::new(&mut config, classes, train, state, group)?;
+        let steps = u64::try_from(learner.loader.batches()).unwrap_or(1).max(1);
+        let padding = padding(&metadata.letterbox_pad);
+        let validation = ValidatorConfig::of_training(&config, padding, device);
+        let validator = val.map(|val| Validator::new(val, &data, &validation));
 
         let run_dir = match &continued {
             Some(path) => RunDir::open(path)?,
@@ -101,7 +78,7 @@ impl Session {
         };
         note_run_dir(run_dir.path());
         log::open_train_log(&run_dir, continued.is_some())?;
-        let record = record(&config, &metadata.size, data.names.len());
+        let record = record(&config, &metadata.size, classes);
         run_dir.write_config(&record)?;
         let history = History::begin(&run_dir, epoch + 1, row.as_deref())?;
         let facts = RunFacts {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpurun_dataset::{Annotations, DataConfig, Sample, Split};
+use gpurun_dataset::{DataConfig, Split, SplitData};
 use tch::Device;
 
 use super::device::{choose_device, device_of, limit_threads};
@@ -17,10 +17,9 @@ use crate::run_dir::RunDir;
 pub struct Setup {
     pub(super) config: TrainConfig,
     pub(super) data: DataConfig,
-    pub(super) train_samples: Vec<Sample>,
-    pub(super) val_samples: Vec<Sample>,
-    pub(super) train_annotations: Annotations,
-    pub(super) val_annotations: Annotations,
+    pub(super) train: SplitData,
+    /// None trains without validation.
+    pub(super) val: Option<SplitData>,
     pub(super) source: Source,
     pub(super) device: Device,
     /// The directory a resumed run goes on in; none makes a new one.
@@ -54,24 +53,19 @@ impl Setup {
             ),
             _ => (config, None),
         };
-        if let Some(member) = &member {
+        // One that is yet to be found out will be shared equally.
+        let shared = member.as_ref().filter(|_| !config.auto_batch);
+        if let Some(member) = shared {
             check_batch(config.batch, member.world)?;
         }
         let data = load_data(&config.data)?;
-        let train_samples = samples(&data, Split::Train)?;
-        let val_samples = if config.val {
-            samples(&data, Split::Val)?
-        } else {
-            vec![]
-        };
-        let train_annotations = Annotations::of(&data, Split::Train)?;
-        let val_annotations = if config.val {
-            Annotations::of(&data, Split::Val)?
-        } else {
-            Annotations::default()
-        };
-        if let Some(member) = &member {
-            check_images(train_samples.len(), config.batch, member.world)?;
+        let train = read_split(&data, Split::Train)?;
+        let val = config
+            .val
+            .then(|| read_split(&data, Split::Val))
+            .transpose()?;
+        if let Some(member) = shared {
+            check_images(train.samples.len(), config.batch, member.world)?;
         }
         let group = match member {
             // It serves the backward pass too, to the end of the process.
@@ -82,10 +76,8 @@ impl Setup {
             group,
             config,
             data,
-            train_samples,
-            val_samples,
-            train_annotations,
-            val_annotations,
+            train,
+            val,
             source,
             device,
             continued,
@@ -111,7 +103,10 @@ pub fn check_batch(batch: u32, world: u32) -> Result<(), TrainError> {
 }
 
 /// Whether there is one whole batch: a smaller last one couldn't be shared equally.
-fn check_images(images: usize, batch: u32, world: u32) -> Result<(), TrainError> {
+///
+/// # Errors
+/// When there is none.
+pub(super) fn check_images(images: usize, batch: u32, world: u32) -> Result<(), TrainError> {
     if images >= batch as usize {
         return Ok(());
     }
@@ -132,10 +127,10 @@ pub(super) fn load_data(path: &Path) -> Result<DataConfig, TrainError> {
     Ok(DataConfig::load(path)?)
 }
 
-/// The images of a split, at least one.
-pub(super) fn samples(data: &DataConfig, split: Split) -> Result<Vec<Sample>, TrainError> {
-    let samples = data.samples(split)?;
-    if samples.is_empty() {
+/// The images of a split, at least one, with their boxes.
+pub(super) fn read_split(data: &DataConfig, split: Split) -> Result<SplitData, TrainError> {
+    let found = data.read(split)?;
+    if found.samples.is_empty() {
         let message = format!(
             "{}: `{}` names no images",
             data.file.display(),
@@ -147,7 +142,7 @@ pub(super) fn samples(data: &DataConfig, split: Split) -> Result<Vec<Sample>, Tr
             _ => error,
         });
     }
-    Ok(samples)
+    Ok(found)
 }
 
 #[cfg(test)]

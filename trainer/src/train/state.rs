@@ -1,6 +1,6 @@
 //! What a run starts from: fresh, with weights, or where a checkpoint stands.
 
-use tch::Device;
+use tch::{Cuda, Device};
 
 use super::error::TrainError;
 use super::precision::Scaler;
@@ -32,7 +32,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Builds the network and loads what there is.
+    /// Builds the network and loads what there is. From here on random numbers are the run's.
     ///
     /// # Errors
     /// When the weights don't fit, or the device has no memory.
@@ -42,6 +42,7 @@ impl State {
         classes: usize,
         device: Device,
     ) -> Result<State, TrainError> {
+        seed(config, device);
         let nc = i64::try_from(classes)
             .map_err(|e| TrainError::new(Code::DataInvalid, "ValueError", e.to_string()))?;
         let aux = config.aux_weight > 0.0;
@@ -152,6 +153,15 @@ impl State {
             position: None,
             row: None,
         })
+    }
+}
+
+/// Makes everything that draws random numbers draw the run's.
+fn seed(config: &TrainConfig, device: Device) {
+    tch::manual_seed(i64::try_from(config.seed).unwrap_or(0));
+    if let Device::Cuda(_) = device {
+        Cuda::manual_seed_all(config.seed);
+        Cuda::cudnn_set_benchmark(true);
     }
 }
 

@@ -58,7 +58,7 @@ impl Learner {
             });
         }
         self.sum_gradients()?;
-        if self.precision.unscale(&self.optimizer.gradients())? {
+        if self.precision.unscale(|| self.optimizer.gradients())? {
             self.optimizer.step()?;
         }
         if let Some(ema) = &mut self.ema {
@@ -162,9 +162,7 @@ mod tests {
 
     use super::*;
     use crate::config::TrainConfig;
-    use crate::data::{Loader, Padding};
     use crate::model::Size;
-    use crate::train::learner::train_loader;
     use crate::train::source::Source;
     use crate::train::state::State;
 
@@ -177,22 +175,17 @@ mod tests {
         };
         generate(dir, shapes).unwrap();
         let data = DataConfig::load(&dir.join("data.yaml")).unwrap();
-        let config = TrainConfig {
+        let mut config = TrainConfig {
             batch: 8,
             imgsz: 64,
             workers: 1,
             ..TrainConfig::default()
         };
-        let state = State::build(
-            &config,
-            Source::Scratch(Size::T),
-            data.names.len(),
-            Device::Cpu,
-        );
-        let shape = train_loader(&config, Padding::TopLeft, Device::Cpu, None);
-        let samples = data.samples(Split::Train).unwrap();
-        let loader = Loader::new(samples, data.names.len(), shape);
-        Learner::new(&config, state.unwrap(), loader, None).unwrap()
+        let classes = data.names.len();
+        let source = Source::Scratch(Size::T);
+        let state = State::build(&config, source, classes, Device::Cpu).unwrap();
+        let train = data.read(Split::Train).unwrap();
+        Learner::new(&mut config, classes, train, state, None).unwrap()
     }
 
     #[test]

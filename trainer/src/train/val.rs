@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpurun_dataset::{Annotations, DataConfig, Split};
+use gpurun_dataset::{DataConfig, Split};
 use serde::Serialize;
 
 use super::device::{choose_device, limit_threads};
 use super::error::TrainError;
 use super::learner::{loader_threads, padding};
 use super::restore::load_all;
-use super::setup::{load_data, samples};
+use super::setup::{load_data, read_split};
 use super::source::{Source, weights};
 use super::state::architecture;
 use super::validate::{Validator, ValidatorConfig};
@@ -45,8 +45,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
     limit_threads(1);
     let data = load_data(&config.data)?;
     let split = split(&config.split);
-    let annotations = Annotations::of(&data, split)?;
-    let samples = samples(&data, split)?;
+    let split = read_split(&data, split)?;
     let Source::Weights {
         state,
         letterbox_pad,
@@ -82,7 +81,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
         padding: padding(&letterbox_pad),
         nms,
     };
-    let validation = Validator::new(samples, &annotations, &data, &validator)
+    let validation = Validator::new(split, &data, &validator)
         .run(&model, signals, || ())?
         .ok_or_else(|| TrainError::from(signals.stop().unwrap_or(Stop::Terminated)))?;
     Ok(ValReport {

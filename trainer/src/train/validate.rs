@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gpurun_dataset::{Annotations, DataConfig, Sample};
+use gpurun_dataset::{DataConfig, SplitData};
 use tch::{Device, Kind, Tensor};
 
 use super::error::TrainError;
@@ -60,12 +60,7 @@ impl ValidatorConfig {
 }
 
 impl Validator {
-    pub(super) fn new(
-        samples: Vec<Sample>,
-        annotations: &Annotations,
-        data: &DataConfig,
-        config: &ValidatorConfig,
-    ) -> Self {
+    pub(super) fn new(split: SplitData, data: &DataConfig, config: &ValidatorConfig) -> Self {
         let classes = data.names.len();
         let loader_config = LoaderConfig {
             threads: config.threads,
@@ -73,7 +68,7 @@ impl Validator {
             ..LoaderConfig::eval(config.imgsz, config.batch as usize)
         };
         Validator {
-            loader: Loader::with_annotations(samples, annotations, classes, loader_config),
+            loader: Loader::new(split, classes, loader_config),
             classes,
             nms: config.nms,
         }

@@ -91,6 +91,14 @@ fn a_cpu_cannot_find_its_batch_out() {
 }
 
 #[test]
+fn several_processes_share_a_batch_that_was_found_out() {
+    let bench = Bench::with(20, 1);
+    succeed(&mut bench.train(&["epochs=1", "batch=-1", "val=false", "device=cpu,cpu,cpu"]));
+    let config = std::fs::read_to_string(bench.path("runs/r/train_config.yaml")).unwrap();
+    assert!(config.contains("batch: 18"), "{config}");
+}
+
+#[test]
 fn a_profile_measures_and_leaves_nothing() {
     let bench = Bench::new();
     let words = [

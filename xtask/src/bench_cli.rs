@@ -17,10 +17,15 @@ use serde_json::json;
 use self::statistics::{Summary, Timing};
 use self::world::World;
 use crate::Error;
+use crate::bench_options::{Rounds, parse};
 use crate::output::say;
 use crate::process::cargo;
 
 const USAGE: &str = "usage: cargo xtask bench-cli [--quick] [--json]";
+const ROUNDS: Rounds = Rounds {
+    whole: 500,
+    quick: 50,
+};
 
 /// One command line and the command it is measured against.
 struct Case {
@@ -30,15 +35,9 @@ struct Case {
     command: Command,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
-    rounds: usize,
-    json: bool,
-}
-
 /// Builds, makes the ledgers, measures, prints.
 pub(crate) fn run(options: &[String]) -> Result<(), Error> {
-    let options = parse(options)?;
+    let options = parse(options, &ROUNDS, USAGE)?;
     succeed(cargo().args([
         "build",
         "--release",
@@ -58,21 +57,6 @@ pub(crate) fn run(options: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn parse(options: &[String]) -> Result<Options, Error> {
-    let mut parsed = Options {
-        rounds: 500,
-        json: false,
-    };
-    for option in options {
-        match option.as_str() {
-            "--quick" => parsed.rounds = 50,
-            "--json" => parsed.json = true,
-            _ => return Err(USAGE.into()),
-        }
-    }
-    Ok(parsed)
 }
 
 const HELLO: usize = 0;
@@ -204,25 +188,6 @@ fn succeed(command: &mut Command) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(options: &[&str]) -> Vec<String> {
-        options.iter().copied().map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn options_are_read_and_unknown_ones_refused() -> Result<(), Error> {
-        let quick = parse(&words(&["--json", "--quick"]))?;
-        assert_eq!(
-            quick,
-            Options {
-                rounds: 50,
-                json: true
-            }
-        );
-        assert!(parse(&[])?.rounds > quick.rounds);
-        assert!(parse(&words(&["--fast"])).is_err());
-        Ok(())
-    }
 
     #[test]
     fn every_case_is_measured_as_often_and_set_against_its_floor() -> Result<(), Error> {

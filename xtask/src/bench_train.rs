@@ -14,11 +14,13 @@ use serde_json::json;
 use self::data::Data;
 use self::program::{Measured, Program};
 use crate::Error;
+use crate::bench_options::{Rounds, parse};
 use crate::output::say;
 use crate::process::{cargo, root, run as run_command};
 use crate::{libtorch, python};
 
 const USAGE: &str = "usage: cargo xtask bench-train [--quick] [--json]";
+const ROUNDS: Rounds = Rounds { whole: 3, quick: 1 };
 
 /// A figure: its name, whether more is better, the bar for ours over theirs, and how it is read.
 struct Figure {
@@ -70,15 +72,9 @@ const FIRST_LOSS: Figure = Figure {
     read: |measured| measured.start_to_first_loss_seconds,
 };
 
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
-    rounds: usize,
-    json: bool,
-}
-
 /// Builds, fetches LibreYOLO, measures, prints.
 pub(crate) fn run(options: &[String]) -> Result<(), Error> {
-    let options = parse(options)?;
+    let options = parse(options, &ROUNDS, USAGE)?;
     libtorch::run(&[])?;
     run_command(cargo().args(["build", "--release", "--package", "gpurun-train"]))?;
     let python = match std::env::var_os("GPURUN_LIBREYOLO_PYTHON") {
@@ -111,21 +107,6 @@ pub(crate) fn run(options: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-fn parse(options: &[String]) -> Result<Options, Error> {
-    let mut parsed = Options {
-        rounds: 3,
-        json: false,
-    };
-    for option in options {
-        match option.as_str() {
-            "--quick" => parsed.rounds = 1,
-            "--json" => parsed.json = true,
-            _ => return Err(USAGE.into()),
-        }
-    }
-    Ok(parsed)
 }
 
 /// What one figure came to over all rounds: medians of theirs, of ours, and of the ratios, and the ratios' range.
@@ -234,17 +215,5 @@ mod tests {
         assert_eq!(ratio["train_images_per_second"], 3.0);
         assert_eq!(ratio["peak_memory"], 0.333);
         assert_eq!(ratio.as_object().map(serde_json::Map::len), Some(4));
-    }
-
-    #[test]
-    fn an_unknown_option_is_refused() {
-        assert!(parse(&["--fast".to_owned()]).is_err());
-        assert_eq!(
-            parse(&["--quick".to_owned(), "--json".to_owned()]).ok(),
-            Some(Options {
-                rounds: 1,
-                json: true
-            })
-        );
     }
 }

@@ -1,6 +1,7 @@
 //! Set-up and checks of this repository: `cargo xtask <command>`.
 
 mod bench_cli;
+mod bench_options;
 mod bench_train;
 mod clouds;
 mod demo;

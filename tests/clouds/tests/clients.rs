@@ -39,7 +39,15 @@ struct Client<'a> {
     cloud: &'a Cloud,
 }
 
-impl Client<'_> {
+impl<'a> Client<'a> {
+    fn new(program: PathBuf, cloud: &'a Cloud) -> Self {
+        Self {
+            program,
+            home: tempfile::tempdir().expect("a temporary folder"),
+            cloud,
+        }
+    }
+
     fn output(&self, arguments: &[&str]) -> Output {
         Command::new(&self.program)
             .args(arguments)
@@ -78,12 +86,7 @@ fn vastai_does_its_whole_round() {
         return;
     };
     let cloud = Vast::start(SimConfig::default()).unwrap();
-    let home = tempfile::tempdir().unwrap();
-    let vastai = Client {
-        program,
-        home,
-        cloud: &cloud,
-    };
+    let vastai = Client::new(program, &cloud);
 
     let query = "gpu_name=RTX_4090 num_gpus=8 gpu_ram<30 reliability>0.98 geolocation in [SE,NO]";
     let offers = vastai.json(&[
@@ -197,12 +200,7 @@ fn vastai_understands_our_refusals() {
         return;
     };
     let cloud = Vast::start(SimConfig::default()).unwrap();
-    let home = tempfile::tempdir().unwrap();
-    let vastai = Client {
-        program,
-        home,
-        cloud: &cloud,
-    };
+    let vastai = Client::new(program, &cloud);
     let create = [
         "create", "instance", "4000101", "--image", "x", "--disk", "10", "--raw",
     ];
@@ -247,12 +245,7 @@ fn vastai_understands_our_refusals() {
 fn lai_does_its_whole_round() {
     let Some(program) = client("lai") else { return };
     let cloud = Lambda::start(SimConfig::default()).unwrap();
-    let home = tempfile::tempdir().unwrap();
-    let lai = Client {
-        program,
-        home,
-        cloud: &cloud,
-    };
+    let lai = Client::new(program, &cloud);
     let key = json!({"name": "laptop", "public_key": PUBLIC_KEY});
     cloud.ask("POST", "/api/v1/ssh-keys", &key).unwrap();
 

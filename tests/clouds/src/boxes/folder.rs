@@ -27,6 +27,17 @@ pub(crate) fn write(id: &str, file: &Path, text: &str, mode: u32) -> Result<(), 
         .map_err(failed(id, format!("can't write {}", file.display())))
 }
 
+/// Removes all of a box; one that is gone is fine.
+pub(crate) fn remove(id: &str, place: &Path) -> Result<(), SimError> {
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(
+            id,
+            format!("can't remove {}", place.display()),
+        )(error)),
+        _ => Ok(()),
+    }
+}
+
 /// A new ed25519 key pair, unless there is one.
 pub(crate) fn host_key(id: &str, file: &Path) -> Result<(), SimError> {
     if file.exists() {

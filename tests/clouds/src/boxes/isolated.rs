@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::folder::{failed, home_of, host_key, make, run, write};
+use super::folder::{failed, home_of, host_key, make, remove, run, write};
 use super::jail::{Jail, children};
 use super::sshd::{authorized, config, wait_until_open};
 use super::{BoxSpec, Boxes, SshAddress, nvidia_smi};
@@ -221,14 +221,7 @@ impl Boxes for IsolatedBoxes {
     fn destroy(&mut self, id: &str) -> Result<(), SimError> {
         self.stop(id)?;
         self.networks.remove(id);
-        let place = self.place(id);
-        match std::fs::remove_dir_all(&place) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(
-                id,
-                format!("can't remove {}", place.display()),
-            )(error)),
-            _ => Ok(()),
-        }
+        remove(id, &self.place(id))
     }
 
     fn set_keys(&mut self, id: &str, user: &str, keys: &[String]) -> Result<(), SimError> {

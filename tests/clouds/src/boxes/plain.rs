@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 
 use tempfile::TempDir;
 
-use super::folder::{failed, home_of, host_key, make, write};
+use super::folder::{failed, home_of, host_key, make, remove, write};
 use super::jail::{Jail, MARK};
 use super::sshd::{authorized, config, wait_until_open};
 use super::{BoxSpec, Boxes, SshAddress, nvidia_smi};
@@ -185,14 +185,7 @@ impl Boxes for PlainBoxes {
     fn destroy(&mut self, id: &str) -> Result<(), SimError> {
         self.stop(id)?;
         self.addresses.remove(id);
-        let place = self.folder.path().join(id);
-        match std::fs::remove_dir_all(&place) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(
-                id,
-                format!("can't remove {}", place.display()),
-            )(error)),
-            _ => Ok(()),
-        }
+        remove(id, &self.folder.path().join(id))
     }
 
     fn set_keys(&mut self, id: &str, _: &str, keys: &[String]) -> Result<(), SimError> {

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::launch::strings;
-use super::refuse::{no_such, refuse};
+use super::refuse::{internal_error, no_such, refuse};
 use super::vendor::data;
 use super::view;
 use crate::{Call, Fault, Phase, Reply, Request, World};
@@ -64,12 +64,7 @@ pub(crate) fn terminate(world: &mut World, call: &Call<'_>) -> Reply {
         return refuse(400, "global/unknown", "An unknown error occurred.", "");
     }
     if call.faults.contains(&Fault::DestroyRefused) {
-        return refuse(
-            500,
-            "global/internal-error",
-            "An internal error occurred.",
-            "Try again later.",
-        );
+        return internal_error(500);
     }
     let persists = call.faults.iter().find_map(|fault| match fault {
         Fault::DeletePersists { seconds } => Some(*seconds),

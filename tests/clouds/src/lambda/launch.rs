@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::catalog::gpus_of;
-use super::refuse::{invalid, no_capacity, no_such, refuse};
+use super::refuse::{internal_error, invalid, no_capacity, no_such, refuse};
 use super::vendor::data;
 use crate::{Call, Fault, Order, Rate, Reply, When, World};
 
@@ -63,12 +63,7 @@ pub(crate) fn answer(world: &mut World, call: &Call<'_>) -> Reply {
         rent(world, call, machine, gpus);
     }
     if call.faults.contains(&Fault::FailedCreateLeavesBox) {
-        return refuse(
-            500,
-            "global/internal-error",
-            "An internal error occurred.",
-            "Try again later.",
-        );
+        return internal_error(500);
     }
     data(&json!({"instance_ids": [id]}))
 }

@@ -20,6 +20,15 @@ pub(crate) fn bad_key() -> Reply {
     )
 }
 
+pub(crate) fn internal_error(status: u16) -> Reply {
+    refuse(
+        status,
+        "global/internal-error",
+        "An internal error occurred.",
+        "Try again later.",
+    )
+}
+
 pub(crate) fn no_such(message: &str) -> Reply {
     refuse(404, "global/object-does-not-exist", message, "")
 }

@@ -90,12 +90,7 @@ impl Vendor for Lambda {
     }
 
     fn broken(&self, status: u16) -> Reply {
-        refuse::refuse(
-            status,
-            "global/internal-error",
-            "An internal error occurred.",
-            "Try again later.",
-        )
+        refuse::internal_error(status)
     }
 
     fn answer(&mut self, world: &mut World, call: &Call<'_>) -> Reply {

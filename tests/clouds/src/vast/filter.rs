@@ -3,10 +3,31 @@
 use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
-use crate::decimal;
+use super::refuse::refuse;
+use crate::{Reply, decimal};
 
 /// Fields that can be searched for and aren't shown under that name.
 const HIDDEN: [&str; 3] = ["verified", "datacenter", "driver_version"];
+
+/// The objects that pass all conditions, or the refusal of a search for a field that doesn't exist.
+pub(crate) fn select(
+    objects: impl Iterator<Item = Map<String, Value>>,
+    query: &Map<String, Value>,
+) -> Result<Vec<Map<String, Value>>, Reply> {
+    let mut selected = Vec::new();
+    for object in objects {
+        match passes(&object, query) {
+            Ok(true) => selected.push(object),
+            Ok(false) => {}
+            Err(field) => {
+                let message =
+                    format!("Error in query parameters: {field} is not a valid search key");
+                return Err(refuse(400, "invalid_request", &message));
+            }
+        }
+    }
+    Ok(selected)
+}
 
 /// Whether an object passes all conditions; `Err` names a field that doesn't exist.
 pub(crate) fn passes(

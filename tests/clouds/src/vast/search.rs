@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use rust_decimal_macros::dec;
 use serde_json::{Map, Value, json};
 
-use super::filter::passes;
+use super::filter::select;
 use super::offer::Ask;
 use super::refuse::refuse;
 use crate::{Call, Fault, Reply, World, decimal};
@@ -47,19 +47,13 @@ pub(crate) fn answer(world: &mut World, call: &Call<'_>) -> Reply {
     let mut conditions = query.clone();
     conditions.retain(|name, _| !PARAMETERS.contains(&name.as_str()));
     let now = world.now();
-    let mut offers = Vec::new();
-    for ask in Ask::all(&world.machines) {
-        let offer = ask.view(disk, is_bid, now);
-        match passes(&offer, &conditions) {
-            Ok(true) => offers.push(offer),
-            Ok(false) => {}
-            Err(field) => {
-                let message =
-                    format!("Error in query parameters: {field} is not a valid search key");
-                return refuse(400, "invalid_request", &message);
-            }
-        }
-    }
+    let shown = Ask::all(&world.machines)
+        .into_iter()
+        .map(|ask| ask.view(disk, is_bid, now));
+    let mut offers = match select(shown, &conditions) {
+        Ok(offers) => offers,
+        Err(refusal) => return refusal,
+    };
     sort(&mut offers, query.get("order"));
     let limit = query
         .get("limit")

@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 use rust_decimal_macros::dec;
 use serde_json::{Map, Value, json};
 
-use super::filter::passes;
+use super::filter::select;
 use super::refuse::{no_route, refuse};
 use super::vendor::MONTH;
 use crate::{
@@ -82,20 +82,12 @@ fn search(world: &World, body: &Value) -> Reply {
         .and_then(decimal)
         .unwrap_or(dec!(1));
     conditions.retain(|name, _| !["order", "limit", "allocated_storage"].contains(&name.as_str()));
-    let mut offers = Vec::new();
-    for machine in world.machines.iter().filter(|machine| machine.online) {
-        let offer = offer(machine, size);
-        match passes(&offer, &conditions) {
-            Ok(true) => offers.push(offer),
-            Ok(false) => {}
-            Err(field) => {
-                let message =
-                    format!("Error in query parameters: {field} is not a valid search key");
-                return refuse(400, "invalid_request", &message);
-            }
-        }
+    let online = world.machines.iter().filter(|machine| machine.online);
+    let shown = online.map(|machine| offer(machine, size));
+    match select(shown, &conditions) {
+        Ok(offers) => Reply::json(200, &json!({"offers": offers})),
+        Err(refusal) => refusal,
     }
-    Reply::json(200, &json!({"offers": offers}))
 }
 
 fn create(world: &mut World, body: &Value) -> Reply {

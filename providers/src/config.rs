@@ -1,25 +1,34 @@
 //! What every cloud's client is made from.
 
+use std::sync::Arc;
+
 use secrecy::SecretString;
+
+use crate::http::{RealTimer, Timer};
 
 /// One cloud's address and key.
 #[derive(Clone, Debug)]
 pub struct CloudConfig {
-    /// Without a slash at the end. `None` for the vendor's own.
+    /// `None` for the vendor's own.
     pub base_url: Option<String>,
     /// Where the vendor serves another API at another address; `None` for its own.
     pub second_url: Option<String>,
     /// Without one, a cloud may still say what it has to rent.
     pub key: Option<SecretString>,
+    /// Whether the vendor's published rate limits are kept; a simulator of one's own has none.
+    pub rate_limits: bool,
+    pub timer: Arc<dyn Timer>,
 }
 
-impl CloudConfig {
-    /// The vendor's own address, with this key.
-    pub fn with_key(key: impl Into<SecretString>) -> Self {
+impl Default for CloudConfig {
+    /// The vendor's own address, without a key.
+    fn default() -> Self {
         Self {
             base_url: None,
             second_url: None,
-            key: Some(key.into()),
+            key: None,
+            rate_limits: true,
+            timer: Arc::new(RealTimer),
         }
     }
 }

@@ -78,6 +78,15 @@ pub trait Provider: Send + Sync {
     /// When the provider didn't accept it.
     async fn destroy(&self, id: &str) -> Result<()>;
 
+    /// Lets the holder of a key into a box that is there: for one that was found by its label, or whose host lost the
+    /// key. `false` where keys come in only with `rent`.
+    ///
+    /// # Errors
+    /// When the provider didn't accept it.
+    async fn authorize(&self, _id: &str, _ssh_public_key: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Whose key this is, and how much money it has left.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Every provider of the registry through the one suite; and the suite itself against providers that lie.
 
+mod harness;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,8 +11,8 @@ use gpurun_pricing::{Gigabytes, GpuRequest, Offer, RateCard};
 use gpurun_providers::conformance::{self, Harness, World};
 use gpurun_providers::local::{Local, LocalConfig};
 use gpurun_providers::{
-    Account, Capabilities, Instance, OfferRequest, Provider, RegistryConfig, RentRequest, Result,
-    Volumes, registry,
+    Account, Capabilities, CloudConfig, Instance, OfferRequest, Provider, RegistryConfig,
+    RentRequest, Result, Volumes, registry,
 };
 use rust_decimal::Decimal;
 use tempfile::TempDir;
@@ -169,13 +171,16 @@ impl Provider for Liar {
 fn all_providers() -> Vec<Box<dyn Provider>> {
     registry(&RegistryConfig {
         local: LocalConfig::new(PathBuf::from("/nowhere")),
-        clouds: BTreeMap::new(),
+        clouds: BTreeMap::from([("vast".to_owned(), CloudConfig::default())]),
     })
 }
 
 #[tokio::test]
 async fn every_registered_provider_conforms() {
-    let harnesses: Vec<Box<dyn Harness>> = vec![Box::new(LocalHarness(Lie::None))];
+    let harnesses: Vec<Box<dyn Harness>> = vec![
+        Box::new(LocalHarness(Lie::None)),
+        Box::new(harness::VastHarness),
+    ];
     let report = conformance::run_all(&all_providers(), &harnesses).await;
     assert!(report.is_clean(), "\n{report}");
 }
@@ -187,7 +192,10 @@ async fn a_provider_without_a_harness_fails() {
         report.failures().any(|failed| failed.provider == "local"),
         "\n{report}"
     );
-    let harnesses: Vec<Box<dyn Harness>> = vec![Box::new(LocalHarness(Lie::None))];
+    let harnesses: Vec<Box<dyn Harness>> = vec![
+        Box::new(LocalHarness(Lie::None)),
+        Box::new(harness::VastHarness),
+    ];
     let report = conformance::run_all(&[], &harnesses).await;
     assert!(
         report

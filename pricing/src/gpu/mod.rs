@@ -1,5 +1,6 @@
 //! GPU names: what a person asks for, what vendors call it, and which of the two are the same.
 
+mod card;
 mod cuda;
 mod model;
 mod request;

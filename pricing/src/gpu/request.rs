@@ -23,7 +23,7 @@ pub enum GpuRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GpuSelection {
     family: &'static str,
-    memory_gb: Option<u32>,
+    pub(super) memory_gb: Option<u32>,
     form: Option<FormFactor>,
     count: NonZeroU32,
 }
@@ -97,12 +97,21 @@ impl GpuSelection {
 
     /// Whether an offer of `model` is what was asked for.
     pub fn accepts(&self, model: &GpuModel) -> bool {
-        self.family == model.family
+        self.is_of_family(model)
             && self.memory_gb.map_or_else(
                 || self.takes_any_memory_of(model),
                 |memory| memory == model.memory_gb,
             )
-            && self.form.is_none_or(|form| model.form == Some(form))
+    }
+
+    /// What the family is called: `4090`, `a100`.
+    pub fn family(&self) -> &'static str {
+        self.family
+    }
+
+    /// Of this family, and of this form where one was said.
+    pub(super) fn is_of_family(&self, model: &GpuModel) -> bool {
+        self.family == model.family && self.form.is_none_or(|form| model.form == Some(form))
     }
 
     /// All models that answer the request, the usual one first.

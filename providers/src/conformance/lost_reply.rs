@@ -63,6 +63,10 @@ impl Provider for LostReply {
         self.0.destroy(id).await
     }
 
+    async fn authorize(&self, id: &str, ssh_public_key: &str) -> Result<bool> {
+        self.0.authorize(id, ssh_public_key).await
+    }
+
     async fn account(&self) -> Result<Account> {
         self.0.account().await
     }

@@ -99,17 +99,10 @@ pub(super) fn parse_offer_id(id: &str) -> Option<(Option<&str>, u32)> {
 
 /// Whether a GPU of this machine is what was asked for, by its name and by the memory it really has.
 fn answers(gpu: &LocalGpu, asked: &GpuSelection) -> bool {
-    let Ok(GpuRequest::Gpus(named)) = gpu.name.parse() else {
-        return false;
-    };
-    let near = |nominal_gb: u32| {
-        let nominal_mib = u64::from(nominal_gb) * 1024;
-        nominal_mib.abs_diff(u64::from(gpu.memory_mib)) * 20 <= nominal_mib
-    };
-    // Makers state decimal or binary gigabytes as they please; within 5 % of either it is the same card.
-    named
-        .models()
-        .any(|model| near(model.memory_gb) && asked.accepts(model))
+    match GpuRequest::of_cards(&gpu.name, gpu.memory_mib, asked.count()) {
+        Some(found) => GpuRequest::Gpus(asked.clone()).is_met_by(&found),
+        None => false,
+    }
 }
 
 /// What a box looks like from outside.

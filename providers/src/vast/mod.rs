@@ -1,0 +1,16 @@
+//! Vast.ai: a market of other people's machines.
+//!
+//! Wire: the vendor's OpenAPI of 2026-08-07 and its client, PyPI `vastai` 1.9.1. What differs from its words was measured and
+//! is said where it is used. A box is an "instance" there, an offer an "ask", and a wrong key is often a 404.
+
+mod api;
+mod convert;
+mod errors;
+mod offers;
+mod provider;
+mod volumes;
+
+pub use provider::Vast;
+
+/// The name in job files, the ledger and error messages.
+pub(crate) const NAME: &str = "vast";

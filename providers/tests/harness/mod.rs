@@ -1,0 +1,7 @@
+//! Simulated vendors as worlds for the conformance suite.
+
+mod sim;
+mod vast;
+
+pub(crate) use sim::SimTime;
+pub(crate) use vast::VastHarness;

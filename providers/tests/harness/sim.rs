@@ -1,0 +1,42 @@
+//! A client's time, when it is the simulator's: waiting for a rate limit lets time pass there, and nobody waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gpurun_clouds::Cloud;
+use gpurun_providers::{CloudConfig, Timer};
+
+pub(crate) struct SimTime(pub(crate) Arc<Cloud>);
+
+impl SimTime {
+    /// A client of this simulator, which keeps the vendor's rate limits.
+    pub(crate) fn config(cloud: &Arc<Cloud>) -> CloudConfig {
+        CloudConfig {
+            base_url: Some(cloud.url().to_owned()),
+            second_url: Some(cloud.url().to_owned()),
+            key: Some(cloud.key().into()),
+            rate_limits: true,
+            timer: Arc::new(Self(cloud.clone())),
+        }
+    }
+}
+
+impl std::fmt::Debug for SimTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the simulator's time")
+    }
+}
+
+#[async_trait]
+impl Timer for SimTime {
+    fn now(&self) -> Duration {
+        let since_1970 = self.0.now().timestamp_millis();
+        Duration::from_millis(since_1970.try_into().expect("after 1970"))
+    }
+
+    async fn sleep(&self, time: Duration) {
+        // Up to the next whole millisecond, which is as fine as this clock is.
+        self.0.advance(time + Duration::from_millis(1));
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
+use crate::remote::Connections;
 use crate::settings::{Environment, Settings};
 use crate::store::Ledger;
 use crate::ui::Ui;
@@ -13,6 +14,7 @@ pub(crate) struct Shell {
     pub(crate) ui: Ui,
     pub(crate) ledger: Ledger,
     pub(crate) providers: Vec<Box<dyn Provider>>,
+    pub(crate) connections: Connections,
 }
 
 impl Shell {
@@ -36,6 +38,7 @@ impl Shell {
             ui: *ui,
             ledger,
             providers: providers(settings),
+            connections: Connections::new(&settings.state),
         }
     }
 

@@ -2,13 +2,14 @@ use super::which_run::WhichRun;
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::observe;
-use crate::remote::{self, Command, Remote};
+use crate::remote::{Command, Remote};
 use crate::shell::{Shell, block_on};
 use crate::sink::{Directory, Sink};
 use crate::ui::Ui;
 use gpurun_lifecycle::{Engine, RunRecord};
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Show what the training printed
@@ -88,15 +89,15 @@ fn stream(run: &RunRecord, args: &Args) -> &'static str {
     if stderr { "stderr.log" } else { "stdout.log" }
 }
 
-async fn reach(shell: &Shell, run: &RunRecord) -> Result<Option<Box<dyn Remote>>> {
+async fn reach(shell: &Shell, run: &RunRecord) -> Result<Option<Arc<dyn Remote>>> {
     let Some(instance) = &run.instance else {
         return Ok(None);
     };
     let provider = shell.provider(&run.spec.provider)?;
-    let Some(access) = observe::access(provider, &instance.id).await? else {
+    let Some(way) = observe::way_in(provider, run, &instance.id).await? else {
         return Ok(None);
     };
-    Ok(Some(remote::connect(&access).await?))
+    Ok(Some(shell.connections.connect(&way).await?))
 }
 
 async fn size(remote: &dyn Remote, file: &str) -> Result<u64> {

@@ -13,6 +13,7 @@ mod orphans;
 mod pull;
 mod push;
 mod reap;
+mod ssh;
 mod start;
 mod status;
 mod stop;
@@ -66,6 +67,7 @@ pub(crate) enum Verb {
     Launch(Box<launch::Args>),
     Status(status::Args),
     Logs(logs::Args),
+    Ssh(ssh::Args),
     Wait(wait::Args),
     Stop(stop::Args),
     Start(start::Args),
@@ -88,6 +90,7 @@ impl Verb {
             Self::Launch(args) => args.run(ui),
             Self::Status(args) => args.run(ui),
             Self::Logs(args) => args.run(ui),
+            Self::Ssh(args) => args.run(ui),
             Self::Wait(args) => args.run(ui),
             Self::Stop(args) => args.run(ui),
             Self::Start(args) => args.run(ui),

@@ -3,14 +3,13 @@
 use super::failed;
 use super::setup::way_in;
 use crate::observe;
-use crate::remote::{Command, Output, RemoteError};
+use crate::remote::{Command, Output, RemoteError, WayIn};
 use crate::shell::Shell;
 use gpurun_lifecycle::{
     ActionResult, AgentState, CheckpointSpec, Intent, LaunchSpec, RunRecord, Target,
 };
 use gpurun_protocol::agent_spec::{AgentSpec, PushSpec, SCHEMA_VERSION};
 use gpurun_protocol::exit_report::NotPushed;
-use gpurun_providers::Access;
 use std::time::Duration;
 
 /// Where the agent's orders lie, relative to the box's home.
@@ -33,7 +32,7 @@ pub(super) async fn launch(
     checkpoints: &CheckpointSpec,
     attempt: Attempt,
 ) -> ActionResult {
-    let (access, remote) = match way_in(shell, run, target).await {
+    let (way, remote) = match way_in(shell, run, target).await {
         Ok(found) => found,
         Err(result) => return result,
     };
@@ -46,7 +45,7 @@ pub(super) async fn launch(
         return failed(true, error);
     }
     let command = Command::agent(&["start"]).timeout(Duration::from_secs(60));
-    answered(run, &access, remote.exec(&command).await, "start").await
+    answered(shell, run, &way, remote.exec(&command).await, "start").await
 }
 
 fn orders(
@@ -125,26 +124,27 @@ pub(super) async fn end(
 }
 
 async fn tell(shell: &Shell, run: &RunRecord, target: &Target, verb: &[&str]) -> ActionResult {
-    let (access, remote) = match way_in(shell, run, target).await {
+    let (way, remote) = match way_in(shell, run, target).await {
         Ok(found) => found,
         Err(result) => return result,
     };
     let limit = Duration::from_secs(u64::from(END_GRACE_SECONDS + PUSH_SECONDS + 30));
     let command = Command::agent(verb).timeout(limit);
-    answered(run, &access, remote.exec(&command).await, verb[0]).await
+    answered(shell, run, &way, remote.exec(&command).await, verb[0]).await
 }
 
 /// What came of it, with the box's own word on training and checkpoints: a box that is stopped next
 /// can't be asked again.
 async fn answered(
+    shell: &Shell,
     run: &RunRecord,
-    access: &Access,
+    way: &WayIn,
     output: Result<Output, RemoteError>,
     verb: &str,
 ) -> ActionResult {
     match output {
         Ok(output) if output.success() => {
-            let (training, checkpoints) = observe::views(run, access).await.unzip();
+            let (training, checkpoints) = observe::views(shell, run, way).await.unzip();
             ActionResult::Done {
                 instance: None,
                 training: training.map(Box::new),

@@ -2,12 +2,13 @@
 
 use super::failed;
 use crate::shell::Shell;
-use gpurun_lifecycle::{ActionResult, Target};
+use gpurun_lifecycle::{ActionResult, RunRecord, Target};
 use gpurun_pricing::{Gigabytes, Offer};
 use gpurun_providers::{Error, ErrorKind, RentRequest};
 
 pub(super) async fn rent(
     shell: &Shell,
+    run: &RunRecord,
     target: &Target,
     offer: &Offer,
     disk: Gigabytes,
@@ -17,8 +18,14 @@ pub(super) async fn rent(
         Ok(provider) => provider,
         Err(failure) => return failed(false, failure.report),
     };
+    // Made before the box that knows it.
+    let key = match shell.connections.keys(&run.id).public_line() {
+        Ok(key) => key,
+        Err(error) => return failed(error.temporary, error),
+    };
     let request = RentRequest {
         image,
+        ssh_public_key: Some(key),
         ..RentRequest::new(target.label.clone(), offer.clone(), disk)
     };
     match provider.rent(&request).await {

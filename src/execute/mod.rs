@@ -16,7 +16,7 @@ pub(crate) async fn execute(shell: &Shell, run: &RunRecord, action: &Action) -> 
             offer,
             disk,
             image,
-        } => cloud::rent(shell, target, offer, *disk, image.clone()).await,
+        } => cloud::rent(shell, run, target, offer, *disk, image.clone()).await,
         Action::Adopt { .. } | Action::Close { .. } => ActionResult::done(),
         Action::StartInstance { target } => cloud::start(shell, target).await,
         Action::StopInstance { target } => cloud::stop(shell, target).await,

@@ -1,7 +1,7 @@
 //! What makes a rented box ready: install, prove, stage, restore. Each may run again after a crash.
 
 use super::failed;
-use crate::remote::{self, Remote};
+use crate::remote::{self, Remote, WayIn};
 use crate::shell::Shell;
 use crate::{observe, sink, stage};
 use gpurun_lifecycle::{
@@ -9,6 +9,7 @@ use gpurun_lifecycle::{
 };
 use gpurun_providers::Access;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Said before anything is moved.
 const NOT_OVER_SSH: &str = "files can't be brought to a box over the network yet";
@@ -19,7 +20,7 @@ pub(super) async fn way_in(
     shell: &Shell,
     run: &RunRecord,
     target: &Target,
-) -> Result<(Access, Box<dyn Remote>), ActionResult> {
+) -> Result<(WayIn, Arc<dyn Remote>), ActionResult> {
     let provider = shell
         .provider(&target.provider)
         .map_err(|failure| failed(false, failure.report))?;
@@ -28,14 +29,13 @@ pub(super) async fn way_in(
         .as_deref()
         .or(run.instance.as_ref().map(|instance| instance.id.as_str()))
         .ok_or_else(|| failed(true, "the box's id is not known yet"))?;
-    let access = observe::access(provider, id)
+    let way = observe::way_in(provider, run, id)
         .await
         .map_err(|error| failed(error.temporary, error))?
         .ok_or_else(|| failed(true, "the box is not running yet"))?;
-    let remote = remote::connect(&access)
-        .await
-        .map_err(|error| failed(true, error))?;
-    Ok((access, remote))
+    let remote = shell.connections.connect(&way).await;
+    let remote = remote.map_err(|error| failed(error.temporary, error))?;
+    Ok((way, remote))
 }
 
 pub(super) async fn install(
@@ -76,11 +76,11 @@ pub(super) async fn stage(
     target: &Target,
     spec: &StageSpec,
 ) -> ActionResult {
-    let access = match way_in(shell, run, target).await {
-        Ok((access, _)) => access,
+    let way = match way_in(shell, run, target).await {
+        Ok((way, _)) => way,
         Err(result) => return result,
     };
-    let Access::Local { home, .. } = access else {
+    let Access::Local { home, .. } = way.access else {
         return failed(false, NOT_OVER_SSH);
     };
     let order = stage::Order {
@@ -105,20 +105,17 @@ pub(super) async fn restore(
     target: &Target,
     files: &[RestoredFile],
 ) -> ActionResult {
-    let access = match way_in(shell, run, target).await {
-        Ok((access, _)) => access,
+    let (_, remote) = match way_in(shell, run, target).await {
+        Ok(found) => found,
         Err(result) => return result,
     };
-    let Access::Local { home, .. } = access else {
-        return failed(false, NOT_OVER_SSH);
-    };
     for file in files {
-        if let Err(error) = sink::restore(
-            Path::new(&file.location),
-            &file.sha256,
-            &home.join(&file.dest),
-        ) {
+        let location = Path::new(&file.location);
+        if let Err(error) = sink::check(location, &file.sha256) {
             return failed(false, format!("{}: {error}", file.location));
+        }
+        if let Err(error) = remote.put_file(location, &file.dest).await {
+            return failed(error.temporary, error);
         }
     }
     ActionResult::done()

@@ -1,16 +1,17 @@
 //! What the providers say.
 
+use crate::remote::WayIn;
 use crate::shell::Shell;
 use chrono::Utc;
 use gpurun_lifecycle::{InstanceView, RunRecord, Sighting};
 use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer};
-use gpurun_providers::{Access, Instance, InstanceState, OfferRequest, Provider, Result};
+use gpurun_providers::{Instance, InstanceState, OfferRequest, Provider, Result};
 
 /// The run's box as its provider shows it, and the way in while it runs.
 pub(super) async fn look(
     shell: &Shell,
     run: &RunRecord,
-) -> (Sighting<InstanceView>, Option<Access>) {
+) -> (Sighting<InstanceView>, Option<WayIn>) {
     let unknown = |why: String| {
         let since = None;
         (Sighting::Unknown { why, since }, None)
@@ -22,7 +23,7 @@ pub(super) async fn look(
     match find(provider, run).await {
         Ok(boxes) => {
             let way_in = match boxes.as_slice() {
-                [only] => only.access.clone(),
+                [only] => way_into(run, only),
                 _ => None,
             };
             let value = view(&boxes, run);
@@ -89,12 +90,24 @@ fn wants_gpus(run: &RunRecord) -> bool {
         .is_some_and(|offer| offer.gpu.count() > 0)
 }
 
-/// The way into a box that runs; `None` while there is none.
-pub(crate) async fn access(provider: &dyn Provider, id: &str) -> Result<Option<Access>> {
+/// The way into the run's box, while it runs.
+pub(crate) async fn way_in(
+    provider: &dyn Provider,
+    run: &RunRecord,
+    id: &str,
+) -> Result<Option<WayIn>> {
     let found = provider.describe(id).await?;
     Ok(found
         .filter(|one| one.state == InstanceState::Running)
-        .and_then(|one| one.access))
+        .and_then(|one| way_into(run, &one)))
+}
+
+fn way_into(run: &RunRecord, one: &Instance) -> Option<WayIn> {
+    one.access.clone().map(|access| WayIn {
+        run: run.id.clone(),
+        instance: one.id.clone(),
+        access,
+    })
 }
 
 /// Every box of the account at one provider.

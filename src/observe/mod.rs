@@ -4,16 +4,16 @@ mod checkpoints;
 mod instance;
 mod training;
 
-pub(crate) use instance::{access, instances, offers};
+pub(crate) use instance::{instances, offers, way_in};
 pub(crate) use training::never_launched;
 
+use crate::remote::WayIn;
 use crate::shell::Shell;
 use chrono::Utc;
 use gpurun_lifecycle::{
     CheckpointView, InstanceView, Observation, RunRecord, Sighting, TrainingView,
 };
 use gpurun_protocol::report::BoxReport;
-use gpurun_providers::Access;
 
 /// One look at one run, and the report it was made from, where the box gave one.
 pub(crate) struct Look {
@@ -31,7 +31,7 @@ pub(crate) async fn observe(shell: &Shell, run: &RunRecord) -> Look {
                 ..
             },
             Some(way_in),
-        ) => training::report(run, &way_in).await,
+        ) => training::report(shell, run, &way_in).await,
         (Sighting::Seen { value, .. }, _) => Err(format!("the box is {}", word(value))),
         (Sighting::Unknown { why, .. }, _) => Err(why.clone()),
     };
@@ -66,10 +66,11 @@ pub(crate) async fn observe(shell: &Shell, run: &RunRecord) -> Look {
 
 /// What a box says of its training and checkpoints, right after it was told something.
 pub(crate) async fn views(
+    shell: &Shell,
     run: &RunRecord,
-    way_in: &Access,
+    way_in: &WayIn,
 ) -> Option<(TrainingView, CheckpointView)> {
-    let report = training::report(run, way_in).await.ok()??;
+    let report = training::report(shell, run, way_in).await.ok()??;
     let checkpoints = checkpoints::view(&run.spec.checkpoints, &report);
     Some((training::judge(run, &report), checkpoints))
 }

@@ -1,20 +1,26 @@
 //! What the box itself says.
 
-use crate::remote::{self, Command};
+use crate::remote::{Command, WayIn};
+use crate::shell::Shell;
 use gpurun_lifecycle::{AgentState, Phase, RunRecord, StallRule, TrainingState, TrainingView};
 use gpurun_protocol::report::BoxReport;
-use gpurun_providers::Access;
 use std::time::Duration;
 
 /// A report reads a few small files; a box that takes longer has a problem worth seeing.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The box's report; `None` when nothing was ever launched there, so that there is nothing to ask.
-pub(super) async fn report(run: &RunRecord, way_in: &Access) -> Result<Option<BoxReport>, String> {
+pub(super) async fn report(
+    shell: &Shell,
+    run: &RunRecord,
+    way_in: &WayIn,
+) -> Result<Option<BoxReport>, String> {
     if run.launches == 0 && run.phase < Phase::Installed {
         return Ok(None);
     }
-    let remote = remote::connect(way_in)
+    let remote = shell
+        .connections
+        .connect(way_in)
         .await
         .map_err(|error| error.to_string())?;
     let command = Command::agent(&["report"]).timeout(REPORT_TIMEOUT);

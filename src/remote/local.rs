@@ -170,6 +170,17 @@ impl Remote for Local {
         .await
     }
 
+    async fn put_file(&self, file: &Path, to: &str) -> Result<(), RemoteError> {
+        let source = file.to_owned();
+        let put = move |path: &Path| {
+            let mut source = fs::File::open(&source)?;
+            replace(path, 0o600, |file| {
+                io::copy(&mut source, file).map(|_bytes| ())
+            })
+        };
+        self.blocking(to, put).await
+    }
+
     async fn put_program(&self, program: &Path, to: &str) -> Result<(), RemoteError> {
         let program = program.to_owned();
         let put = move |path: &Path| {

@@ -12,11 +12,14 @@
 
 mod bootstrap;
 mod command;
+mod connections;
 mod local;
 mod proof;
+mod ssh;
 mod transport;
 
 pub(crate) use bootstrap::{can_install, install};
 pub(crate) use command::{Command, Output, RemoteError};
+pub(crate) use connections::{Connections, WayIn};
 pub(crate) use proof::prove;
-pub(crate) use transport::{Remote, connect};
+pub(crate) use transport::Remote;

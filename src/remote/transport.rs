@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use gpurun_providers::Access;
 
 use super::command::{Command, Output, RemoteError};
-use super::local::Local;
 
 /// A way into one box.
 #[async_trait]
@@ -23,6 +21,12 @@ pub(crate) trait Remote: Send + Sync {
     /// When it couldn't be written; the old file is then as it was.
     async fn put_bytes(&self, content: &[u8], to: &str) -> Result<(), RemoteError>;
 
+    /// Puts a file of this machine at `to`, as [`Remote::put_bytes`] does.
+    ///
+    /// # Errors
+    /// As [`Remote::put_bytes`]; and when the file can't be read.
+    async fn put_file(&self, file: &Path, to: &str) -> Result<(), RemoteError>;
+
     /// Puts a program of this machine at `to`, as [`Remote::put_bytes`] does. One that is there already, the same to
     /// the byte, isn't touched.
     ///
@@ -35,18 +39,4 @@ pub(crate) trait Remote: Send + Sync {
     /// # Errors
     /// When that couldn't be done.
     async fn provide_folder(&self, folder: &Path, to: &str) -> Result<(), RemoteError>;
-}
-
-/// Opens the way in that a provider gave.
-///
-/// # Errors
-/// When the box doesn't answer.
-pub(crate) async fn connect(access: &Access) -> Result<Box<dyn Remote>, RemoteError> {
-    match access {
-        Access::Local { home, environment } => Ok(Box::new(Local::open(home, environment)?)),
-        Access::Ssh(_) => Err(RemoteError::permanent(
-            "this box is reached over SSH, which this version does not speak yet",
-            "rent on `local`",
-        )),
-    }
 }

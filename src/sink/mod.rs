@@ -8,4 +8,4 @@ mod pull;
 pub(crate) use contract::{Object, Sink, SinkError, Stored};
 pub(crate) use digest::Digest;
 pub(crate) use directory::Directory;
-pub(crate) use pull::{Pulled, best_weights, pull, restore};
+pub(crate) use pull::{Pulled, best_weights, check, pull};

@@ -49,33 +49,21 @@ pub(crate) fn best_weights(sink: &dyn Sink) -> Option<(String, u64)> {
     Some((format!("{}/{BEST}", sink.location()), bytes))
 }
 
-/// Brings one verified checkpoint back to where a training goes on from it.
+/// Whether a checkpoint is still what was verified, before a training goes on from it.
 ///
 /// # Errors
-/// As [`pull`].
-pub(crate) fn restore(location: &Path, sha256: &str, to: &Path) -> Result<(), SinkError> {
+/// [`SinkError::Damaged`] when it isn't; when it can't be read.
+pub(crate) fn check(location: &Path, sha256: &str) -> Result<(), SinkError> {
     let shown = location.display().to_string();
-    let copy = || {
-        if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let partial = to.with_extension("part");
-        let digest = Digest::of_copy(
-            &mut std::fs::File::open(location)?,
-            &mut std::fs::File::create(&partial)?,
-        )?;
-        Ok((partial, digest))
-    };
-    let (partial, digest) = copy().map_err(|error| SinkError::from_io(shown.clone(), error))?;
-    if digest.sha256 != sha256 {
-        return Err(SinkError::Damaged {
-            location: shown,
-            expected: sha256.to_owned(),
-            found: digest.sha256,
-        });
+    let found = Digest::of_file(location).map_err(|error| SinkError::from_io(&shown, error))?;
+    if found.sha256 == sha256 {
+        return Ok(());
     }
-    std::fs::rename(&partial, to)
-        .map_err(|error| SinkError::from_io(to.display().to_string(), error))
+    Err(SinkError::Damaged {
+        location: shown,
+        expected: sha256.to_owned(),
+        found: found.sha256,
+    })
 }
 
 fn manifest(sink: &dyn Sink) -> Result<Manifest, SinkError> {

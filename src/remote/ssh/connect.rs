@@ -1,0 +1,65 @@
+//! Connecting: every way the provider named, the best first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpurun_providers::{SshAccess, SshEndpoint};
+use russh::client::Handle;
+
+use super::super::command::RemoteError;
+use super::endpoint::{Gate, Refusal, enter};
+use super::keys::RunKeys;
+
+pub(super) type Session = Handle<Gate>;
+
+/// A connection, and where it leads.
+#[derive(Clone)]
+pub(super) struct Way {
+    pub(super) session: Arc<Session>,
+    pub(super) endpoint: SshEndpoint,
+}
+
+/// For one way: a box that is up answers within a second, through a proxy within a few.
+pub(super) const CONNECT: Duration = Duration::from_secs(8);
+
+/// Logs in at the first way that works.
+pub(super) async fn open(
+    access: &SshAccess,
+    instance: &str,
+    keys: &RunKeys,
+) -> Result<Way, RemoteError> {
+    let key = keys.private()?.ok_or_else(|| {
+        RemoteError::permanent(
+            format!("{} is missing", keys.private_file().display()),
+            "only the machine that rented the box has its key; `gpurun destroy` ends it from anywhere",
+        )
+    })?;
+    let mut tried = Vec::new();
+    for endpoint in &access.endpoints {
+        match enter(endpoint, instance, &access.user, &key, keys).await {
+            Ok(session) => {
+                return Ok(Way {
+                    session: Arc::new(session),
+                    endpoint: endpoint.clone(),
+                });
+            }
+            Err(Refusal::Stranger(message)) => {
+                return Err(RemoteError::permanent(
+                    message,
+                    "whoever answers there is not the box that was rented: nothing was sent; `gpurun destroy` ends it",
+                ));
+            }
+            Err(Refusal::No(why)) => {
+                tried.push(format!("{}:{}: {why}", endpoint.host, endpoint.port));
+            }
+        }
+    }
+    let ways = match tried.as_slice() {
+        [] => "its provider names no address".to_owned(),
+        ways => ways.join("; "),
+    };
+    Err(RemoteError::temporary(
+        format!("no way into box {instance} by SSH: {ways}"),
+        "a box may take minutes to answer; `gpurun status` says when it is given back",
+    ))
+}

@@ -270,7 +270,8 @@ impl Sleeper for Waits {
     }
 }
 
-/// The process's one connection pool. Nothing is redirected: a write that is sent on is a write sent twice.
+/// The process's one HTTP client. It keeps no connection open: one belongs to the runtime it was opened in, and verbs
+/// start a runtime for each thing they do. Nothing is redirected: a write that is sent on is a write sent twice.
 fn http(provider: &'static str, operation: Operation) -> Result<&'static reqwest::Client> {
     static HTTP: OnceLock<Result<reqwest::Client, String>> = OnceLock::new();
     HTTP.get_or_init(|| {
@@ -280,6 +281,7 @@ fn http(provider: &'static str, operation: Operation) -> Result<&'static reqwest
             .user_agent(concat!("gpurun/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_secs(10))
             .redirect(reqwest::redirect::Policy::none())
+            .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| format!("no HTTP client{}", cause(&error)))
     })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gpurun_clouds::Cloud;
+use gpurun_clouds::{Cloud, SimConfig};
 use gpurun_providers::{CloudConfig, Timer};
 
 pub(crate) struct SimTime(pub(crate) Arc<Cloud>);
@@ -19,6 +19,16 @@ impl SimTime {
             rate_limits: true,
             timer: Arc::new(Self(cloud.clone())),
         }
+    }
+}
+
+/// A simulator that insists on the vendor's rate limits, for an account of its own: a port may be used again, and what a
+/// client remembers of an account must not.
+pub(crate) fn strict() -> SimConfig {
+    SimConfig {
+        rate_limits: true,
+        key: format!("key-{:032x}", fastrand::u128(..)),
+        ..SimConfig::default()
     }
 }
 

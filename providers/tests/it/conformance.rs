@@ -1,7 +1,5 @@
 //! Every provider of the registry through the one suite; and the suite itself against providers that lie.
 
-mod harness;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -179,7 +177,7 @@ fn all_providers() -> Vec<Box<dyn Provider>> {
 async fn every_registered_provider_conforms() {
     let harnesses: Vec<Box<dyn Harness>> = vec![
         Box::new(LocalHarness(Lie::None)),
-        Box::new(harness::VastHarness),
+        Box::new(crate::harness::VastHarness),
     ];
     let report = conformance::run_all(&all_providers(), &harnesses).await;
     assert!(report.is_clean(), "\n{report}");
@@ -194,7 +192,7 @@ async fn a_provider_without_a_harness_fails() {
     );
     let harnesses: Vec<Box<dyn Harness>> = vec![
         Box::new(LocalHarness(Lie::None)),
-        Box::new(harness::VastHarness),
+        Box::new(crate::harness::VastHarness),
     ];
     let report = conformance::run_all(&[], &harnesses).await;
     assert!(

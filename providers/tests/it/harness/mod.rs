@@ -3,5 +3,5 @@
 mod sim;
 mod vast;
 
-pub(crate) use sim::SimTime;
+pub(crate) use sim::{SimTime, strict};
 pub(crate) use vast::VastHarness;

@@ -327,7 +327,7 @@ async fn killed_at_any_point_there_is_one_box_or_none() -> Outcome {
     for round in 0..40_u64 {
         let mut command = Command::new(std::env::current_exe()?);
         command
-            .args(["--exact", "worker_process", "--nocapture"])
+            .args(["--exact", "local::worker_process", "--nocapture"])
             .env(WORKER, folder.path());
         let mut worker = command
             .stdout(Stdio::null())

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gpurun_clouds::Cloud;
 use gpurun_clouds::vast::Vast as Simulator;
-use gpurun_clouds::{Cloud, SimConfig};
 use gpurun_pricing::Gigabytes;
 use gpurun_providers::conformance::{Harness, World};
 use gpurun_providers::vast::Vast;
 use gpurun_providers::{OfferRequest, Provider};
 use rust_decimal::Decimal;
 
-use super::SimTime;
+use super::{SimTime, strict};
 
 pub(crate) struct VastHarness;
 
@@ -24,11 +24,7 @@ impl Harness for VastHarness {
     }
 
     async fn world(&self) -> Result<Box<dyn World>, String> {
-        let config = SimConfig {
-            rate_limits: true,
-            ..SimConfig::default()
-        };
-        let cloud = Simulator::start(config).map_err(|error| error.to_string())?;
+        let cloud = Simulator::start(strict()).map_err(|error| error.to_string())?;
         Ok(Box::new(VastWorld(Arc::new(cloud))))
     }
 }

@@ -1,0 +1,6 @@
+//! Every provider: through the one conformance suite, and where things go wrong.
+
+mod conformance;
+mod harness;
+mod local;
+mod vast;

@@ -8,7 +8,6 @@ use crate::store::Ledger;
 use crate::ui::Ui;
 use gpurun_lifecycle::RunRecord;
 use gpurun_providers::Provider;
-use std::collections::BTreeMap;
 
 pub(crate) struct Shell {
     pub(crate) ui: Ui,
@@ -66,7 +65,7 @@ pub(crate) fn settings() -> Result<Settings> {
 /// Every provider there is, with the user's settings.
 pub(crate) fn providers(settings: &Settings) -> Vec<Box<dyn Provider>> {
     let local = settings.local.clone();
-    let clouds = BTreeMap::new();
+    let clouds = settings.clouds.clone();
     gpurun_providers::registry(&gpurun_providers::RegistryConfig { local, clouds })
 }
 

@@ -1,10 +1,10 @@
 //! What can be done to a box. Each action holds every id and argument it needs.
 
-use gpurun_pricing::{Gigabytes, Offer};
+use gpurun_pricing::{Gigabytes, HourlyRate, Offer};
 use serde::{Deserialize, Serialize};
 
 use crate::run::Outcome;
-use crate::setup::{CheckpointSpec, InstallSpec, LaunchSpec, ProveSpec, StageSpec};
+use crate::setup::{CheckpointSpec, InstallSpec, LaunchSpec, ProveSpec, StageSpec, VolumeSpec};
 
 /// The box meant, by the label that is ours and the id that is the provider's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,6 +24,11 @@ pub enum Action {
         offer: Box<Offer>,
         disk: Gigabytes,
         image: Option<String>,
+        /// Nothing dearer is rented, disk included, whatever the offer said when it was seen.
+        #[serde(default)]
+        price_limit: Option<HourlyRate>,
+        #[serde(default)]
+        volume: Option<VolumeSpec>,
     },
     /// Write the id of a box that carries our label into the ledger.
     Adopt {

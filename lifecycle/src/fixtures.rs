@@ -44,7 +44,10 @@ pub(crate) fn card() -> RateCard {
 }
 
 pub(crate) fn offer(id: &str) -> Offer {
-    Offer::new("market", id, "4090x8".parse().expect("a GPU"), card())
+    Offer {
+        host: Some(format!("host of {id}")),
+        ..Offer::new("market", id, "4090x8".parse().expect("a GPU"), card())
+    }
 }
 
 pub(crate) fn spec() -> RunSpec {
@@ -59,6 +62,8 @@ pub(crate) fn spec() -> RunSpec {
             extras: Vec::new(),
             version: None,
         },
+        price_limit: None,
+        volume: None,
         prove: ProveSpec {
             device: "0".to_owned(),
             engine: Engine::GpurunTrain,

@@ -41,4 +41,6 @@ pub use run::{
     StepFailure, StopSpec, TeardownPolicy, TimingSpec, TriedOffer,
 };
 pub use safety::{PlanFault, lint};
-pub use setup::{CheckpointSpec, Engine, InstallSpec, LaunchSpec, ProveSpec, StageSpec};
+pub use setup::{
+    CheckpointSpec, Engine, InstallSpec, LaunchSpec, ProveSpec, StageSpec, VolumeSpec,
+};

@@ -3,12 +3,12 @@
 
 use chrono::{DateTime, Utc};
 use gpurun_pricing::break_even::{PastGap, RebuildTerms, RestartOdds, Trust};
-use gpurun_pricing::{Gigabytes, Hours, Money, Offer, RateCard, StateInterval};
+use gpurun_pricing::{Gigabytes, HourlyRate, Hours, Money, Offer, RateCard, StateInterval};
 use serde::{Deserialize, Serialize};
 
 use crate::action::Step;
 use crate::observation::{CheckpointView, TrainingView};
-use crate::setup::{CheckpointSpec, InstallSpec, LaunchSpec, ProveSpec, StageSpec};
+use crate::setup::{CheckpointSpec, InstallSpec, LaunchSpec, ProveSpec, StageSpec, VolumeSpec};
 
 /// One run, from the wish to the closed account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -200,6 +200,12 @@ pub struct TriedOffer {
     pub offer: String,
     pub at: DateTime<Utc>,
     pub why: String,
+    /// The machine, where a box on it was had and was of no use: to be left alone for a while.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// What the box cost until it was given back; `None` where there was none.
+    #[serde(default)]
+    pub lost: Option<Money>,
 }
 
 /// A step that failed, and how often in a row.
@@ -236,7 +242,12 @@ pub struct RunSpec {
     /// Best first: when one is gone or doesn't work, the next is taken. Never empty.
     pub offers: Vec<Offer>,
     pub disk: Gigabytes,
+    /// The most that a running box may cost, its disk included: what the person agreed to. No offer above it is rented.
+    #[serde(default)]
+    pub price_limit: Option<HourlyRate>,
     pub image: Option<String>,
+    #[serde(default)]
+    pub volume: Option<VolumeSpec>,
     pub install: InstallSpec,
     pub prove: ProveSpec,
     pub stage: Option<StageSpec>,

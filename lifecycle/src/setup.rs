@@ -71,3 +71,12 @@ pub struct CheckpointSpec {
     pub every_minutes: Option<u32>,
     pub at_end: bool,
 }
+
+/// A disk that outlives the box, mounted in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeSpec {
+    /// The provider's own id.
+    pub id: String,
+    /// An absolute path in the box.
+    pub path: String,
+}

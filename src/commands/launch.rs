@@ -4,18 +4,22 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::job::{self, Job, JobArgs};
 use crate::launch::{
-    Market, Preview, disk, market, missing_keys, prepare, preview, quoted_offer, rebuild_terms,
-    run_spec, shape,
+    Market, Preview, Search, Selection, disk, market, missing_keys, prepare, preview, quoted_offer,
+    rebuild_terms, run_spec, shape,
 };
 use crate::remote;
 use crate::settings::Settings;
 use crate::shell::{self, Shell, block_on};
-use crate::store::{Event, EventKind, new_run_id};
+use crate::store::{BadHost, Event, EventKind, Ledger, new_run_id};
 use crate::ui::Ui;
 use chrono::{TimeDelta, Utc};
 use gpurun_lifecycle::{Gap, Phase, RunRecord, TeardownPolicy, ask_train};
 use gpurun_pricing::Gigabytes;
 use gpurun_pricing::break_even::Trust;
+use gpurun_providers::Provider;
+
+/// A machine is repaired, or let to others, in less.
+const BAD_FOR_DAYS: i64 = 30;
 
 /// Rent a box, train on it, get the weights out, end the bill
 ///
@@ -39,6 +43,9 @@ pub(crate) struct Args {
     /// Train on the bare box of this run instead of renting one
     #[arg(long, value_name = "RUN", help_heading = "Launch")]
     on: Option<String>,
+    /// Also rent what is more than 5 % dearer than the offer shown: the next offer, or a price that rose meanwhile
+    #[arg(long, help_heading = "Launch")]
+    accept_price: bool,
     /// Launch in spite of errors in the data set
     #[arg(long, help_heading = "Launch")]
     allow_data_errors: bool,
@@ -67,25 +74,46 @@ impl Args {
             return train_on(ui, &self, on, &job, resolved, disk);
         }
         let providers = shell::providers(&settings);
-        let offers = match block_on(market(&providers, &job.spec, disk, &shape))? {
-            Market::Offers(offers) => offers,
+        let usable: Vec<&dyn Provider> = providers
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|provider| {
+                provider.name() == "local" || settings.credential(provider.name()).is_some()
+            })
+            .collect();
+        let search = Search {
+            job: &job.spec,
+            disk,
+            shape: &shape,
+            bad_hosts: &bad_hosts(&settings)?,
+            accept_price: self.accept_price,
+        };
+        let selection = match block_on(market(&usable, &search))? {
+            Market::Offers(selection) => selection,
             Market::NoKey => {
                 return without_key(
                     ui,
                     &settings,
                     &job,
                     |offer| {
-                        let spec = run_spec(&job.spec, resolved, vec![offer], disk);
+                        let spec = run_spec(&job.spec, resolved, vec![offer], disk, None);
                         (record(&job, spec), shape)
                     },
                     self.dry_run,
                 );
             }
         };
+        let Selection {
+            offers,
+            price_limit,
+            notes,
+        } = selection;
         let card = &offers[0].card;
         let prices = format!("{}, seen {}", card.source, card.as_of);
-        let run = record(&job, run_spec(&job.spec, resolved, offers, disk));
-        let shown = preview(&run, &shape, prices, Utc::now());
+        let spec = run_spec(&job.spec, resolved, offers, disk, price_limit);
+        let run = record(&job, spec);
+        let mut shown = preview(&run, &shape, prices, Utc::now());
+        shown.notes = notes;
         if self.dry_run {
             shown.print(ui);
             return Ok(ExitCode::Success);
@@ -93,6 +121,14 @@ impl Args {
         remote::can_install(&run.spec.install)?;
         go(ui, &self, run, &shown)
     }
+}
+
+/// The machines that were of no use lately; none before the first launch.
+fn bad_hosts(settings: &Settings) -> Result<Vec<BadHost>> {
+    let Some(ledger) = Ledger::open_existing(&settings.state)? else {
+        return Ok(Vec::new());
+    };
+    Ok(ledger.bad_hosts(Utc::now() - TimeDelta::days(BAD_FOR_DAYS))?)
 }
 
 /// Gives a training to a box that waits for one.
@@ -122,7 +158,7 @@ fn train_on(
             "a bare box comes from `gpurun launch` without --data, --model and --command",
         ));
     }
-    let spec = run_spec(&job.spec, resolved, run.spec.offers.clone(), disk);
+    let spec = run_spec(&job.spec, resolved, run.spec.offers.clone(), disk, None);
     remote::can_install(&spec.install)?;
     ui.talk(&format!(
         " on        {}, {}",

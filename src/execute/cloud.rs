@@ -2,31 +2,45 @@
 
 use super::failed;
 use crate::shell::Shell;
-use gpurun_lifecycle::{ActionResult, RunRecord, Target};
-use gpurun_pricing::{Gigabytes, Offer};
-use gpurun_providers::{Error, ErrorKind, RentRequest};
+use gpurun_lifecycle::{ActionResult, RunRecord, Target, VolumeSpec};
+use gpurun_pricing::{Gigabytes, HourlyRate, Offer};
+use gpurun_providers::{Error, ErrorKind, Provider, RentRequest, VolumeMount};
+
+/// What is rented.
+pub(super) struct Order<'a> {
+    pub(super) offer: &'a Offer,
+    pub(super) disk: Gigabytes,
+    pub(super) image: Option<String>,
+    pub(super) price_limit: Option<HourlyRate>,
+    pub(super) volume: Option<VolumeSpec>,
+}
 
 pub(super) async fn rent(
     shell: &Shell,
     run: &RunRecord,
     target: &Target,
-    offer: &Offer,
-    disk: Gigabytes,
-    image: Option<String>,
+    order: Order<'_>,
 ) -> ActionResult {
     let provider = match shell.provider(&target.provider) {
         Ok(provider) => provider,
         Err(failure) => return failed(false, failure.report),
     };
+    if let Err(result) = still_agreed(provider, &order).await {
+        return result;
+    }
     // Made before the box that knows it.
     let key = match shell.connections.keys(&run.id).public_line() {
         Ok(key) => key,
         Err(error) => return failed(error.temporary, error),
     };
     let request = RentRequest {
-        image,
+        image: order.image,
         ssh_public_key: Some(key),
-        ..RentRequest::new(target.label.clone(), offer.clone(), disk)
+        volume: order.volume.map(|volume| VolumeMount {
+            id: volume.id,
+            path: volume.path,
+        }),
+        ..RentRequest::new(target.label.clone(), order.offer.clone(), order.disk)
     };
     match provider.rent(&request).await {
         Ok(instance) => ActionResult::Done {
@@ -38,18 +52,46 @@ pub(super) async fn rent(
     }
 }
 
+/// The price now against the most that was agreed to: minutes may lie between the offer and the person's answer.
+async fn still_agreed(provider: &dyn Provider, order: &Order<'_>) -> Result<(), ActionResult> {
+    let Some(limit) = order.price_limit else {
+        return Ok(());
+    };
+    let card = provider.rate_card(order.offer).await;
+    let card =
+        card.map_err(|error| failed(error.temporary && !is_about_the_offer(&error), error))?;
+    let (seen, now) = (
+        order.offer.card.running_rate(order.disk),
+        card.running_rate(order.disk),
+    );
+    if now <= limit {
+        return Ok(());
+    }
+    Err(failed(
+        false,
+        format!(
+            "it costs {now} now, {seen} when it was seen, and {limit} is the most that was agreed to; --accept-price takes it"
+        ),
+    ))
+}
+
 /// A create that failed may have made a box: only where the provider refused it is that ruled out.
 fn rent_failed(error: &Error) -> ActionResult {
     match error.kind {
-        // This offer won't become a box; the next one may.
-        ErrorKind::NoCapacity | ErrorKind::Gone | ErrorKind::InvalidRequest => failed(false, error),
+        _ if is_about_the_offer(error) => failed(false, error),
         ErrorKind::Credentials | ErrorKind::Credit => failed(error.temporary, error),
-        ErrorKind::RateLimited | ErrorKind::Unavailable | ErrorKind::Unknown => {
-            ActionResult::Unclear {
-                message: error.to_string(),
-            }
-        }
+        _ => ActionResult::Unclear {
+            message: error.to_string(),
+        },
     }
+}
+
+/// This offer won't become a box; the next one may.
+fn is_about_the_offer(error: &Error) -> bool {
+    matches!(
+        error.kind,
+        ErrorKind::NoCapacity | ErrorKind::Gone | ErrorKind::InvalidRequest
+    )
 }
 
 pub(super) async fn start(shell: &Shell, target: &Target) -> ActionResult {

@@ -3,6 +3,7 @@
 
 mod agent;
 mod cloud;
+mod gpus;
 mod setup;
 
 use crate::shell::Shell;
@@ -16,7 +17,18 @@ pub(crate) async fn execute(shell: &Shell, run: &RunRecord, action: &Action) -> 
             offer,
             disk,
             image,
-        } => cloud::rent(shell, run, target, offer, *disk, image.clone()).await,
+            price_limit,
+            volume,
+        } => {
+            let order = cloud::Order {
+                offer,
+                disk: *disk,
+                image: image.clone(),
+                price_limit: *price_limit,
+                volume: volume.clone(),
+            };
+            cloud::rent(shell, run, target, order).await
+        }
         Action::Adopt { .. } | Action::Close { .. } => ActionResult::done(),
         Action::StartInstance { target } => cloud::start(shell, target).await,
         Action::StopInstance { target } => cloud::stop(shell, target).await,

@@ -1,12 +1,13 @@
 //! What makes a rented box ready: install, prove, stage, restore. Each may run again after a crash.
 
-use super::failed;
+use super::{failed, gpus};
 use crate::remote::{self, Remote, WayIn};
 use crate::shell::Shell;
 use crate::{observe, sink, stage};
 use gpurun_lifecycle::{
     ActionResult, InstallSpec, ProveSpec, RestoredFile, RunRecord, StageSpec, Target,
 };
+use gpurun_pricing::GpuRequest;
 use gpurun_providers::Access;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,9 +66,23 @@ pub(super) async fn prove(
         Err(result) => return result,
     };
     match remote::prove(remote.as_ref(), spec).await {
-        Ok(_proof) => ActionResult::done(),
+        Ok(proved) => match gpus::fault(offered(run), &proved.machine.gpus) {
+            None => ActionResult::done(),
+            Some(fault) => failed(false, fault),
+        },
         Err(error) => failed(error.temporary, error),
     }
+}
+
+/// The GPUs of the offer that became the run's box.
+fn offered(run: &RunRecord) -> &GpuRequest {
+    let rented = run
+        .instance
+        .as_ref()
+        .and_then(|instance| instance.offer.as_ref());
+    let mut offers = run.spec.offers.iter();
+    let offer = offers.find(|offer| Some(&offer.id) == rented);
+    offer.map_or(&GpuRequest::Cpu, |offer| &offer.gpu)
 }
 
 pub(super) async fn stage(

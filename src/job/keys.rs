@@ -9,6 +9,8 @@ pub(crate) enum Key {
     Disk,
     Image,
     MaxPrice,
+    BootDeadline,
+    Volume,
     Source,
     Engine,
     Model,
@@ -104,13 +106,15 @@ use Shape::{Command, Integer, List, Pairs, Quantity, Text};
 
 /// The table, in the order of the documentation.
 #[rustfmt::skip]
-pub(crate) const KEYS: [KeyInfo; 25] = [
+pub(crate) const KEYS: [KeyInfo; 27] = [
     row(Key::Name, ("", "name"), "name", Text, "NAME", "Name of the run: letters, digits, '.', '_' and '-' [default: the data set's name]"),
     row(Key::Provider, ("box", "provider"), "provider", Text, "PROVIDER", "Where to rent [default: local for 'cpu', else every cloud that has a key]"),
     row(Key::Gpu, ("box", "gpu"), "gpu", Text, "GPU", "GPU model and count, such as 4090x8 or h100, or cpu"),
     row(Key::Disk, ("box", "disk"), "disk", Quantity, "GB", "Disk to allocate; it is billed as long as the box exists [default: what the job needs and 30 %]"),
     row(Key::Image, ("box", "image"), "image", Text, "IMAGE", "Container image to boot the box with [default: the provider's]"),
     row(Key::MaxPrice, ("box", "max_price"), "max-price", Quantity, "DOLLARS", "Rent nothing above this price per hour"),
+    row(Key::BootDeadline, ("box", "boot_deadline"), "boot-deadline", Quantity, "DURATION", "A box that can't be used this long after it was rented is given back, and the next one tried [default: 10m; 30s on this machine]"),
+    row(Key::Volume, ("box", "volume"), "volume", Text, "ID:PATH", "Mount this disk of the provider's, which outlives the box, at this path; it bills on its own"),
     row(Key::Source, ("data", "source"), "data", Text, "PATH", "Data set in YOLO layout: a directory with a data.yaml, or a .tar of one"),
     row(Key::Engine, ("train", "engine"), "engine", Text, "ENGINE", "What trains: gpurun-train, libreyolo or command [default: command if one is given, else gpurun-train]"),
     row(Key::Model, ("train", "model"), "model", Text, "MODEL", "Model to train, in the engine's own spelling [default: yolo9-t]"),

@@ -6,7 +6,7 @@ use super::{
     train::{Train, train},
 };
 use crate::document::{DocumentError, nearest};
-use gpurun_lifecycle::{CheckpointSpec, Engine, StopSpec, TeardownPolicy};
+use gpurun_lifecycle::{CheckpointSpec, Engine, StopSpec, TeardownPolicy, VolumeSpec};
 use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Hours, Money};
 use rust_decimal::Decimal;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,9 @@ pub(crate) struct JobSpec {
     pub(crate) disk: Option<Gigabytes>,
     pub(crate) image: Option<String>,
     pub(crate) max_price: Option<HourlyRate>,
+    /// How long a box may take to become usable, in seconds.
+    pub(crate) boot_seconds: Option<u64>,
+    pub(crate) volume: Option<VolumeSpec>,
     pub(crate) data: Option<PathBuf>,
     pub(crate) engine: Engine,
     pub(crate) extras: Vec<String>,
@@ -106,6 +109,8 @@ impl JobSpec {
                 .gigabytes(Key::Disk)?
                 .map(|disk| Gigabytes::new(disk.into())),
             image: layer.text(Key::Image).map(str::to_owned),
+            boot_seconds: layer.seconds(Key::BootDeadline, None)?,
+            volume: volume(layer)?,
             max_price: layer.money(Key::MaxPrice)?.map(HourlyRate::new),
             name,
             provider,
@@ -137,6 +142,23 @@ fn gpu(layer: &Layer, provider: Option<&str>) -> Result<GpuRequest, DocumentErro
         None => Err(DocumentError::new(
             "box.gpu: the job doesn't say what to train on",
             "--gpu 4090x8 rents GPUs; --gpu cpu uses this machine",
+        )),
+    }
+}
+
+fn volume(layer: &Layer) -> Result<Option<VolumeSpec>, DocumentError> {
+    let Some(text) = layer.text(Key::Volume) else {
+        return Ok(None);
+    };
+    match text.split_once(':') {
+        Some((id, path)) if !id.is_empty() && path.starts_with('/') => Ok(Some(VolumeSpec {
+            id: id.to_owned(),
+            path: path.to_owned(),
+        })),
+        _ => Err(layer.error(
+            Key::Volume,
+            format!("'{text}' is not a volume and a path"),
+            "the provider's id of it, a colon, and an absolute path in the box, such as vol-1:/workspace",
         )),
     }
 }

@@ -76,6 +76,8 @@ gpu = "4090x8"
 disk = "250GB"
 image = "pytorch/pytorch"
 max_price = 3.50
+boot_deadline = "8m"
+volume = "vol-1:/workspace"
 
 [data]
 source = "sets/blood.tar"
@@ -115,6 +117,12 @@ fn every_key_of_a_file_arrives() {
     assert_eq!(job.disk, Some(Gigabytes::new(dec!(250))));
     assert_eq!(job.image.as_deref(), Some("pytorch/pytorch"));
     assert_eq!(job.max_price, Some(HourlyRate::new(dec!(3.50))));
+    assert_eq!(job.boot_seconds, Some(8 * 60));
+    let volume = job
+        .volume
+        .as_ref()
+        .map(|volume| (volume.id.as_str(), volume.path.as_str()));
+    assert_eq!(volume, Some(("vol-1", "/workspace")));
     // Paths of the file start at its directory, wherever gpurun is called.
     assert_eq!(
         job.data,

@@ -35,7 +35,7 @@ pub(crate) fn missing_keys(settings: &Settings, only: Option<&str>) -> Vec<Strin
                 .filter(|found| only.is_none_or(|name| name == found.cloud))
                 .map(|found| {
                     format!(
-                        "{:<8} key found in {}; this version rents only on `local`",
+                        "{:<8} key found in {}; this version doesn't rent there",
                         found.cloud, found.place
                     )
                 }),

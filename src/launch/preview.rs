@@ -25,6 +25,12 @@ pub(crate) struct Preview {
     pub(crate) prices: String,
     /// For each cloud that can't be asked: where its key goes. Empty where the offer is a real one.
     pub(crate) missing_keys: Vec<String>,
+    /// Who couldn't be asked, and which machines are left out for what they did before.
+    pub(crate) notes: Vec<String>,
+    /// How many offers there are to go on with when this one fails, none dearer than `price_limit`.
+    spare_offers: usize,
+    #[serde(serialize_with = "format::rate_or_null")]
+    price_limit: Option<HourlyRate>,
     #[serde(skip)]
     offer: String,
     #[serde(skip)]
@@ -62,6 +68,9 @@ pub(crate) fn preview(
         estimate,
         prices,
         missing_keys: Vec::new(),
+        notes: Vec::new(),
+        spare_offers: run.spec.offers.len() - 1,
+        price_limit: run.spec.price_limit,
         offer: format!(
             "{} {} · {} with {} disk",
             offer.provider,
@@ -109,6 +118,10 @@ impl Preview {
                 self.estimate.total, self.estimate.hours
             ),
         ];
+        if self.spare_offers > 0 {
+            lines.insert(1, format!(" else      {}", self.spare()));
+        }
+        lines.extend(self.notes.iter().map(|note| format!(" note      {note}")));
         for line in &self.estimate.lines {
             lines.push(format!(
                 "           {:<11} {} = {}",
@@ -120,6 +133,16 @@ impl Preview {
         }
         lines.push(format!(" then      {}", self.plan.verdict.reason));
         lines
+    }
+
+    fn spare(&self) -> String {
+        let limit = self
+            .price_limit
+            .map_or_else(String::new, |limit| format!(", up to {limit}"));
+        match self.spare_offers {
+            1 => format!("1 more offer if it fails{limit}"),
+            more => format!("{more} more offers if it fails{limit}"),
+        }
     }
 
     pub(crate) fn print(&self, ui: &Ui) {

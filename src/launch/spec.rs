@@ -2,7 +2,9 @@
 
 use crate::job::{JobSpec, Resolved};
 use gpurun_lifecycle::{RunSpec, TimingSpec};
-use gpurun_pricing::{Gigabytes, Hours, Money, Offer, Probability, RebuildTerms, RestartOdds};
+use gpurun_pricing::{
+    Gigabytes, HourlyRate, Hours, Money, Offer, Probability, RebuildTerms, RestartOdds,
+};
 use rust_decimal::Decimal;
 use rust_decimal_macros::dec;
 
@@ -12,6 +14,7 @@ pub(crate) fn run_spec(
     resolved: Resolved,
     offers: Vec<Offer>,
     disk: Gigabytes,
+    price_limit: Option<HourlyRate>,
 ) -> RunSpec {
     let provider = offers
         .first()
@@ -22,11 +25,13 @@ pub(crate) fn run_spec(
         rebuild: rebuild_terms(local, inbound),
         // Nobody else rents this machine. Elsewhere it is not known before it was tried.
         restart_odds: RestartOdds::constant(Probability::CERTAIN),
-        timing: timing(local),
+        timing: timing(local, job.boot_seconds),
         provider,
         offers,
         disk,
+        price_limit,
         image: job.image.clone(),
+        volume: job.volume.clone(),
         install: resolved.install,
         prove: resolved.prove,
         stage: resolved.stage,
@@ -48,9 +53,9 @@ pub(crate) fn rebuild_terms(local: bool, inbound: Gigabytes) -> RebuildTerms {
     }
 }
 
-fn timing(local: bool) -> TimingSpec {
+fn timing(local: bool, boot_seconds: Option<u64>) -> TimingSpec {
     TimingSpec {
-        boot_seconds: if local { 30 } else { 600 },
+        boot_seconds: boot_seconds.unwrap_or(if local { 30 } else { 600 }),
         list_lag_seconds: if local { 0 } else { 120 },
         retry_seconds: if local { 1 } else { 15 },
         retry_limit: 3,

@@ -3,7 +3,7 @@
 use crate::remote::WayIn;
 use crate::shell::Shell;
 use chrono::Utc;
-use gpurun_lifecycle::{InstanceView, RunRecord, Sighting};
+use gpurun_lifecycle::{InstanceView, Phase, RunRecord, Sighting};
 use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer};
 use gpurun_providers::{Instance, InstanceState, OfferRequest, Provider, Result};
 
@@ -26,12 +26,40 @@ pub(super) async fn look(
                 [only] => way_into(run, only),
                 _ => None,
             };
-            let value = view(&boxes, run);
+            let value = match (view(&boxes, run), &way_in) {
+                (InstanceView::Running { id, .. }, Some(way)) if is_new(run) => {
+                    usable(shell, way, id)
+                        .await
+                        .unwrap_or_else(|| view(&boxes, run))
+                }
+                (view, _) => view,
+            };
             let at = Utc::now();
             (Sighting::Seen { value, at }, way_in)
         }
         Err(error) => unknown(error.to_string()),
     }
+}
+
+/// Nothing was ever done on its box since that came up.
+fn is_new(run: &RunRecord) -> bool {
+    run.phase < Phase::Installed
+}
+
+/// What a box is that its provider calls running and that doesn't let us in: to us it still comes up, and its time for
+/// that runs on. `None` for one that does.
+async fn usable(shell: &Shell, way: &WayIn, id: String) -> Option<InstanceView> {
+    let error = shell.connections.connect(way).await.err()?;
+    tracing::debug!(%error, "not yet");
+    Some(if error.temporary {
+        InstanceView::Creating { id, since: None }
+    } else {
+        InstanceView::Broken {
+            id,
+            since: None,
+            why: error.message,
+        }
+    })
 }
 
 /// Every box with the run's label or id, oldest first. Empty only when both were looked for in vain.

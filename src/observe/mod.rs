@@ -2,9 +2,11 @@
 
 mod checkpoints;
 mod instance;
+mod market;
 mod training;
 
 pub(crate) use instance::{instances, offers, way_in};
+pub(crate) use market::{place_of, search_all};
 pub(crate) use training::never_launched;
 
 use crate::remote::WayIn;

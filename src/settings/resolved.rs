@@ -13,9 +13,11 @@ use crate::{
 use chrono::{DateTime, NaiveDate, Utc};
 use gpurun_lifecycle::{StopSpec, TeardownPolicy};
 use gpurun_pricing::{GigabyteMonthRate, Gigabytes, HourlyRate, Hours, Money};
+use gpurun_providers::CloudConfig;
 use gpurun_providers::local::LocalConfig;
 use rust_decimal::Decimal;
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -34,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) local_disk: Option<Gigabytes>,
     /// Keys that were found.
     pub(crate) credentials: Vec<Credential>,
+    /// Clouds with a key, by name: their adapters' settings.
+    pub(crate) clouds: BTreeMap<String, CloudConfig>,
     /// Path in the file, value as written, and source of every setting, for `--verbose`.
     pub(crate) sources: Vec<(&'static str, String, Source)>,
 }
@@ -51,17 +55,19 @@ impl Settings {
             environment,
             config: &config,
         };
+        let credentials: Vec<Credential> = CLOUDS
+            .iter()
+            .filter_map(|cloud| cloud.find(environment, &config))
+            .collect();
         Ok(Self {
+            clouds: clouds(&credentials, environment),
             state: environment.state_directory(),
             defaults: resolver.defaults()?,
             local: resolver.local(environment.state_directory().join("local"))?,
             local_disk: resolver
                 .with(Setting::LocalDisk, job::gigabytes)?
                 .map(|size| Gigabytes::new(size.into())),
-            credentials: CLOUDS
-                .iter()
-                .filter_map(|cloud| cloud.find(environment, &config))
-                .collect(),
+            credentials,
             sources: resolver.sources(),
             config: path,
         })
@@ -90,6 +96,15 @@ impl Settings {
             .iter()
             .filter(|cloud| self.credential(cloud.name).is_none())
     }
+}
+
+fn clouds(credentials: &[Credential], environment: &Environment) -> BTreeMap<String, CloudConfig> {
+    let configured = credentials.iter().filter_map(|credential| {
+        let cloud = CLOUDS.iter().find(|cloud| cloud.name == credential.cloud)?;
+        let config = cloud.configured(credential, environment)?;
+        Some((cloud.name.to_owned(), config))
+    });
+    configured.collect()
 }
 
 /// A price may be nothing; a cap may not.

@@ -23,6 +23,7 @@ mod error;
 mod events;
 mod find;
 mod gaps;
+mod hosts;
 mod id;
 mod lock;
 mod runs;
@@ -34,6 +35,7 @@ pub(crate) use self::{
     error::StoreError,
     events::{Event, EventKind},
     gaps::GapEnd,
+    hosts::BadHost,
     id::new_run_id,
     lock::{LockError, RunLock},
     runs::{Listing, Unreadable, Which},

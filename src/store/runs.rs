@@ -6,6 +6,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, named_params};
 use super::connection::{Ledger, Problem};
 use super::error::StoreError;
 use super::events::{self, Event};
+use super::hosts;
 
 /// Which runs to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +172,7 @@ pub(super) fn change_record(
         transaction
             .prepare_cached(sql)?
             .execute(named_params! { ":record": encode(&record)?, ":id": id })?;
+        hosts::remember(transaction, &before, &record)?;
     }
     Ok(record)
 }

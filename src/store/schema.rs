@@ -6,7 +6,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const APPLICATION_ID: i64 = 0x6770_726e;
 
 /// What turns version N into version N + 1; an empty file has version 0. Once released, an entry never changes.
-const MIGRATIONS: &[&str] = &[VERSION_1];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
 /// The version this program writes.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of entries")]
@@ -64,6 +64,16 @@ const VERSION_1: &str = "
         returned INTEGER
     ) STRICT;
     CREATE UNIQUE INDEX open_gaps ON gaps (run) WHERE to_at IS NULL;
+";
+
+const VERSION_2: &str = "
+    CREATE TABLE bad_hosts (
+        provider TEXT NOT NULL,
+        host     TEXT NOT NULL,
+        at       TEXT NOT NULL,
+        why      TEXT NOT NULL,
+        PRIMARY KEY (provider, host)
+    ) STRICT;
 ";
 
 /// What an opened file turned out to be.

@@ -93,6 +93,8 @@ pub fn finish(run: &mut RunRecord, action: &Action, result: &ActionResult, now: 
                         offer,
                         at: now,
                         why,
+                        host: None,
+                        lost: None,
                     });
                 }
             }

@@ -157,8 +157,17 @@ fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
             None if given_back => "it never came up".to_owned(),
             None => "the provider took it away".to_owned(),
         };
-        run.tried
-            .extend(offer.map(|offer| TriedOffer { offer, at, why }));
+        let lost = run.costs(at).pop().map(|cost| cost.so_far);
+        run.tried.extend(offer.map(|id| {
+            let offer = run.spec.offers.iter().find(|offer| offer.id == id);
+            TriedOffer {
+                host: offer.and_then(|offer| offer.host.clone()),
+                offer: id,
+                at,
+                why,
+                lost,
+            }
+        }));
     }
     if run.phase != Phase::Ended {
         run.phase = Phase::Requested;

@@ -63,6 +63,8 @@ fn rent(case: &Case<'_>) -> Plan {
         offer: Box::new(offer.clone()),
         disk: run.spec.disk,
         image: run.spec.image.clone(),
+        price_limit: run.spec.price_limit,
+        volume: run.spec.volume.clone(),
     };
     let lead = if run.launches > 0 {
         "goes on on a new box"
@@ -80,7 +82,10 @@ fn no_capacity(case: &Case<'_>) -> Plan {
         .run
         .tried
         .iter()
-        .map(|tried| format!("{}: {}", tried.offer, tried.why))
+        .map(|tried| match tried.lost {
+            Some(lost) => format!("{}: {}, {lost} lost", tried.offer, tried.why),
+            None => format!("{}: {}", tried.offer, tried.why),
+        })
         .collect();
     tried.extend(
         case.failure(Step::Rent)

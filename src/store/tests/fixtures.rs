@@ -88,6 +88,8 @@ fn spec() -> RunSpec {
         offers: Vec::new(),
         disk: Gigabytes::ZERO,
         image: None,
+        price_limit: None,
+        volume: None,
         install: InstallSpec {
             engine,
             extras: Vec::new(),

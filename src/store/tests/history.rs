@@ -1,4 +1,4 @@
-use gpurun_lifecycle::{Action, ActionResult, Outcome as RunOutcome, VerdictKind};
+use gpurun_lifecycle::{Action, ActionResult, Outcome as RunOutcome, TriedOffer, VerdictKind};
 use gpurun_pricing::Hours;
 use gpurun_pricing::break_even::PastGap;
 use rust_decimal::Decimal;
@@ -145,6 +145,42 @@ fn pauses_are_remembered_with_how_they_ended() -> Outcome {
             PastGap::Returned(Hours::new(Decimal::from(2))),
             PastGap::Never
         ]
+    );
+    Ok(())
+}
+
+#[test]
+fn a_bad_machine_is_remembered_longer_than_its_run_blames_it() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let ledger = Ledger::open(folder.path())?;
+    insert(&ledger, RUN, "shapes")?;
+    let blame = |host: Option<&str>, at: i64, why: &str| TriedOffer {
+        offer: "24500001".to_owned(),
+        at: minute(at),
+        why: why.to_owned(),
+        host: host.map(str::to_owned),
+        lost: None,
+    };
+    ledger.update(RUN, None, |run| {
+        run.tried = vec![
+            blame(Some("m-7"), 1, "it never came up"),
+            blame(None, 1, "the offer is gone"),
+        ];
+    })?;
+    ledger.update(RUN, None, |run| run.tried.clear())?;
+    let known = |since: i64| -> Result<Vec<(String, String)>, Box<dyn std::error::Error>> {
+        let hosts = ledger.bad_hosts(minute(since))?;
+        Ok(hosts.into_iter().map(|bad| (bad.host, bad.why)).collect())
+    };
+    let first = ("m-7".to_owned(), "it never came up".to_owned());
+    assert_eq!(known(0)?, [first]);
+    assert_eq!(known(2)?, [], "that was long ago");
+    ledger.update(RUN, None, |run| {
+        run.tried.push(blame(Some("m-7"), 5, "a GPU is missing"))
+    })?;
+    assert_eq!(
+        known(2)?,
+        [("m-7".to_owned(), "a GPU is missing".to_owned())]
     );
     Ok(())
 }

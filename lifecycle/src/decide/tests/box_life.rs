@@ -133,6 +133,15 @@ fn r8_a_box_that_never_comes_up_is_given_back_for_the_next_offer() {
         panic!("{plan:#?}")
     };
     assert_eq!(offer.id, "offer-2");
+    let [tried] = &run.tried[..] else {
+        panic!("{:#?}", run.tried)
+    };
+    assert_eq!(
+        (tried.offer.as_str(), tried.host.as_deref()),
+        ("offer-1", Some("host of offer-1"))
+    );
+    assert_eq!(tried.lost, Some(run.spent(at(0.4))));
+    assert!(run.spent(at(0.4)) > gpurun_pricing::Money::ZERO);
 }
 
 #[test]

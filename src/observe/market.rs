@@ -1,0 +1,95 @@
+//! What all providers have, asked at once.
+
+use crate::error::{Failure, Result};
+use crate::exit_code::ExitCode;
+use futures_util::future::join_all;
+use gpurun_pricing::Offer;
+use gpurun_providers::{OfferRequest, Provider, Volume};
+use std::fmt;
+use std::time::Duration;
+
+/// A provider that is silent longer than this holds nobody up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A provider that couldn't be read: what it has is unknown, not nothing.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) provider: &'static str,
+    pub(crate) why: String,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.provider, self.why)
+    }
+}
+
+/// Every provider's offers, and who couldn't be asked.
+pub(crate) async fn search_all(
+    providers: &[&dyn Provider],
+    request: &OfferRequest,
+) -> (Vec<Offer>, Vec<Unread>) {
+    ask_all(providers, async |provider| provider.search(request).await).await
+}
+
+/// Every volume of every account, with its provider's name.
+pub(crate) async fn volumes(
+    providers: &[&dyn Provider],
+) -> (Vec<(&'static str, Volume)>, Vec<Unread>) {
+    let list = async |provider: &dyn Provider| {
+        let Some(volumes) = provider.volumes() else {
+            return Ok(Vec::new());
+        };
+        let listed = volumes.list().await?;
+        Ok(listed
+            .into_iter()
+            .map(|volume| (provider.name(), volume))
+            .collect())
+    };
+    ask_all(providers, list).await
+}
+
+/// Where a volume is: only boxes there can have it.
+///
+/// # Errors
+/// When no provider that was asked has it, or says where it is.
+pub(crate) async fn place_of(providers: &[&dyn Provider], id: &str) -> Result<String> {
+    let (found, unread) = volumes(providers).await;
+    let volume = found.into_iter().find(|(_, volume)| volume.id == id);
+    if let Some(place) = volume.and_then(|(_, volume)| volume.place) {
+        return Ok(place);
+    }
+    let mut lines = vec![format!("there is no volume {id} to mount")];
+    lines.extend(unread.iter().map(ToString::to_string));
+    Err(Failure::new(
+        ExitCode::Usage,
+        lines.join("\n"),
+        "`gpurun status` lists the volumes of every account",
+    ))
+}
+
+/// All at the same time, each with its own deadline.
+async fn ask_all<T>(
+    providers: &[&dyn Provider],
+    ask: impl AsyncFn(&dyn Provider) -> gpurun_providers::Result<Vec<T>>,
+) -> (Vec<T>, Vec<Unread>) {
+    let asking = providers.iter().map(|provider| async {
+        match tokio::time::timeout(PATIENCE, ask(*provider)).await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_elapsed) => Err(format!("no answer in {} s", PATIENCE.as_secs())),
+        }
+    });
+    let answers = join_all(asking).await;
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
+    for (provider, answer) in providers.iter().zip(answers) {
+        match answer {
+            Ok(some) => found.extend(some),
+            Err(why) => unread.push(Unread {
+                provider: provider.name(),
+                why,
+            }),
+        }
+    }
+    (found, unread)
+}

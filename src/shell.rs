@@ -7,7 +7,8 @@ use crate::settings::{Environment, Settings};
 use crate::store::Ledger;
 use crate::ui::Ui;
 use gpurun_lifecycle::RunRecord;
-use gpurun_providers::Provider;
+use gpurun_providers::{CloudConfig, Provider, RegistryConfig};
+use std::collections::BTreeMap;
 
 pub(crate) struct Shell {
     pub(crate) ui: Ui,
@@ -62,11 +63,19 @@ pub(crate) fn settings() -> Result<Settings> {
     Ok(Settings::load(&Environment::of_process())?)
 }
 
-/// Every provider there is, with the user's settings.
+/// This machine, and every cloud with a key.
 pub(crate) fn providers(settings: &Settings) -> Vec<Box<dyn Provider>> {
+    registry(settings, settings.clouds())
+}
+
+/// Those, and the clouds that show what they have to anybody.
+pub(crate) fn markets(settings: &Settings) -> Vec<Box<dyn Provider>> {
+    registry(settings, settings.markets())
+}
+
+fn registry(settings: &Settings, clouds: BTreeMap<String, CloudConfig>) -> Vec<Box<dyn Provider>> {
     let local = settings.local.clone();
-    let clouds = settings.clouds.clone();
-    gpurun_providers::registry(&gpurun_providers::RegistryConfig { local, clouds })
+    gpurun_providers::registry(&RegistryConfig { local, clouds })
 }
 
 /// The provider of this name; `None` where this version has none.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::money::Money;
+use crate::money::{HourlyRate, Money};
 use crate::quantity::{Gigabytes, Hours};
 use crate::rate_card::RateCard;
 
@@ -57,50 +57,89 @@ impl TrainingTime {
     }
 }
 
+/// The factors of a job's sum under one card.
+struct Parts {
+    /// As it is billed, rounded up.
+    billed: Hours,
+    /// What rounding up adds.
+    added: Hours,
+    disk: HourlyRate,
+}
+
+impl Parts {
+    fn of(card: &RateCard, job: &JobShape) -> Self {
+        let exact = job.setup + job.staging + job.training.hours() + job.teardown;
+        let billed = Hours::from_time_delta(card.billed_time(exact.to_time_delta())).max(exact);
+        Self {
+            billed,
+            added: billed - exact,
+            disk: card.disk_running.per_hour(job.disk, card.hours_per_month),
+        }
+    }
+
+    /// In the order of the lines: five stretches of time, the disk, traffic in and out.
+    fn amounts(&self, card: &RateCard, job: &JobShape) -> [Money; 8] {
+        [
+            card.running * job.setup,
+            card.running * job.staging,
+            card.running * job.training.hours(),
+            card.running * job.teardown,
+            card.running * self.added,
+            self.disk * self.billed,
+            card.inbound * job.inbound,
+            card.outbound * job.outbound,
+        ]
+    }
+}
+
+/// Below half a cent a line isn't shown, and what isn't shown isn't added.
+fn is_shown(amount: Money) -> bool {
+    !amount.as_shown().is_zero()
+}
+
+/// The total of [`estimate`] alone, for ranking many offers.
+pub fn total(card: &RateCard, job: &JobShape) -> Money {
+    let amounts = Parts::of(card, job).amounts(card, job);
+    amounts.into_iter().filter(|amount| is_shown(*amount)).sum()
+}
+
 /// Adds up a job under `card`. Parts that cost nothing have no line.
 pub fn estimate(card: &RateCard, job: &JobShape) -> Estimate {
-    let training = job.training.hours();
-    let exact = job.setup + job.staging + training + job.teardown;
-    let billed = Hours::from_time_delta(card.billed_time(exact.to_time_delta())).max(exact);
-    let disk = card.disk_running.per_hour(job.disk, card.hours_per_month);
-    let timed = |what, hours: Hours| EstimateLine {
-        what,
-        sum: format!("{hours} x {}", card.running),
-        amount: card.running * hours,
-    };
-    let lines = vec![
-        timed("set-up", job.setup),
-        timed("data in", job.staging),
-        timed("training", training),
-        timed("teardown", job.teardown),
-        timed("rounding up", billed - exact),
-        EstimateLine {
-            what: "disk",
-            sum: format!("{billed} x {disk} ({} x {})", job.disk, card.disk_running),
-            amount: disk * billed,
-        },
-        EstimateLine {
-            what: "traffic in",
-            sum: format!("{} x {}", job.inbound, card.inbound),
-            amount: card.inbound * job.inbound,
-        },
-        EstimateLine {
-            what: "traffic out",
-            sum: format!("{} x {}", job.outbound, card.outbound),
-            amount: card.outbound * job.outbound,
-        },
+    let parts = Parts::of(card, job);
+    let Parts {
+        billed,
+        added,
+        disk,
+    } = parts;
+    let timed = |hours: Hours| format!("{hours} x {}", card.running);
+    let sums = [
+        ("set-up", timed(job.setup)),
+        ("data in", timed(job.staging)),
+        ("training", timed(job.training.hours())),
+        ("teardown", timed(job.teardown)),
+        ("rounding up", timed(added)),
+        (
+            "disk",
+            format!("{billed} x {disk} ({} x {})", job.disk, card.disk_running),
+        ),
+        ("traffic in", format!("{} x {}", job.inbound, card.inbound)),
+        (
+            "traffic out",
+            format!("{} x {}", job.outbound, card.outbound),
+        ),
     ];
-    let lines: Vec<EstimateLine> = lines
+    let amounts = parts.amounts(card, job);
+    let lines: Vec<EstimateLine> = sums
         .into_iter()
-        .filter(|line| !line.amount.as_shown().is_zero())
+        .zip(amounts)
+        .filter(|(_, amount)| is_shown(*amount))
+        .map(|((what, sum), amount)| EstimateLine { what, sum, amount })
         .collect();
-    let total = lines.iter().map(|line| line.amount).sum();
-    let upper_bound = matches!(job.training, TrainingTime::AtMost(_));
     Estimate {
+        total: lines.iter().map(|line| line.amount).sum(),
         lines,
         hours: billed,
-        total,
-        upper_bound,
+        upper_bound: matches!(job.training, TrainingTime::AtMost(_)),
     }
 }
 

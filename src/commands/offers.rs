@@ -3,7 +3,7 @@ use crate::exit_code::ExitCode;
 use crate::observe;
 use crate::shell::{self, block_on};
 use crate::ui::{Column, Ui, format, table};
-use gpurun_pricing::estimate::{JobShape, TrainingTime};
+use gpurun_pricing::estimate::{Estimate, JobShape, TrainingTime};
 use gpurun_pricing::offer::{RankedOffer, rank};
 use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Hours, Money, Offer};
 use rust_decimal::Decimal;
@@ -42,14 +42,14 @@ struct Ranked {
     stopped_per_hour: HourlyRate,
     #[serde(serialize_with = "format::money")]
     job_cost: Money,
-    #[serde(flatten)]
-    ranked: RankedOffer,
+    offer: Offer,
+    estimate: Estimate,
 }
 
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         let settings = shell::settings()?;
-        let providers = shell::providers(&settings);
+        let providers = shell::markets(&settings);
         let disk = Gigabytes::new(self.disk);
         let job = JobShape {
             setup: Hours::ZERO,
@@ -86,19 +86,26 @@ impl Args {
             }
         }
         let offers = rank(found, &self.gpu, &job);
-        show(ui, &self, offers, failed)
+        show(ui, &self, offers, &job, failed)
     }
 }
 
-fn show(ui: &Ui, args: &Args, offers: Vec<RankedOffer>, failed: Vec<String>) -> Result<ExitCode> {
+fn show(
+    ui: &Ui,
+    args: &Args,
+    offers: Vec<RankedOffer>,
+    job: &JobShape,
+    failed: Vec<String>,
+) -> Result<ExitCode> {
     let disk = Gigabytes::new(args.disk);
     let offers: Vec<Ranked> = offers
         .into_iter()
         .map(|ranked| Ranked {
             running_per_hour: ranked.offer.card.running_rate(disk),
             stopped_per_hour: ranked.offer.card.stopped_rate(disk),
-            job_cost: ranked.estimate.total,
-            ranked,
+            job_cost: ranked.total,
+            estimate: ranked.estimate(job),
+            offer: ranked.offer,
         })
         .collect();
     if ui.json {
@@ -122,7 +129,7 @@ fn show(ui: &Ui, args: &Args, offers: Vec<RankedOffer>, failed: Vec<String>) -> 
     let rows = offers
         .iter()
         .map(|found| {
-            let offer = &found.ranked.offer;
+            let offer = &found.offer;
             vec![
                 offer.provider.clone(),
                 offer.id.clone(),

@@ -1,7 +1,6 @@
 //! The clouds' keys: where each is looked for, and what to do when it is nowhere.
 
 use super::{environment::Environment, file::Config};
-use gpurun_providers::CloudConfig;
 use secrecy::SecretString;
 use std::{fmt, path::PathBuf};
 
@@ -13,8 +12,6 @@ pub(crate) struct Cloud {
     variables: &'static [&'static [&'static str]],
     /// Keys under `[providers.NAME]` of `config.toml`; all of them are needed.
     pub(super) config_keys: &'static [&'static str],
-    /// The variables that name another address of its API than the vendor's own, and of its second API.
-    urls: [Option<&'static str>; 2],
     /// Files the vendor's own tools write, `~/` the home and `$config/` the configuration base.
     files: &'static [(&'static str, FileForm)],
 }
@@ -36,7 +33,6 @@ pub(crate) const CLOUDS: [Cloud; 5] = [
         name: "vast",
         variables: &[&["VAST_API_KEY"], &["VASTAI_API_KEY"]],
         config_keys: &["key"],
-        urls: [Some("VAST_URL"), None],
         files: &[
             ("$config/vastai/vast_api_key", FileForm::Whole),
             ("~/.vast_api_key", FileForm::Whole),
@@ -46,7 +42,6 @@ pub(crate) const CLOUDS: [Cloud; 5] = [
         name: "runpod",
         variables: &[&["RUNPOD_API_KEY"]],
         config_keys: &["key"],
-        urls: [Some("RUNPOD_API_URL"), Some("RUNPOD_API_BASE_URL")],
         files: &[(
             "~/.runpod/config.toml",
             FileForm::Lines(&[&["api_key"], &["apiKey"]]),
@@ -61,7 +56,6 @@ pub(crate) const CLOUDS: [Cloud; 5] = [
             &["LAMBDA_API_TOKEN"],
         ],
         config_keys: &["key"],
-        urls: [Some("LAMBDA_CLOUD_BASE_URL"), None],
         files: &[(
             "~/.lambda_cloud/lambda_keys",
             FileForm::Lines(&[&["api_key"]]),
@@ -71,7 +65,6 @@ pub(crate) const CLOUDS: [Cloud; 5] = [
         name: "modal",
         variables: &[&["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"]],
         config_keys: &["token_id", "token_secret"],
-        urls: [None, None],
         files: &[(
             "~/.modal.toml",
             FileForm::ActiveProfile(&["token_id", "token_secret"]),
@@ -81,7 +74,6 @@ pub(crate) const CLOUDS: [Cloud; 5] = [
         name: "beam",
         variables: &[&["BEAM_TOKEN"]],
         config_keys: &["token"],
-        urls: [None, None],
         files: &[("~/.beam/config.ini", FileForm::Lines(&[&["token"]]))],
     },
 ];
@@ -113,26 +105,6 @@ impl fmt::Display for KeyPlace {
 }
 
 impl Cloud {
-    /// What its adapter is made from; `None` for a key in two parts, which none takes.
-    pub(super) fn configured(
-        &self,
-        credential: &Credential,
-        environment: &Environment,
-    ) -> Option<CloudConfig> {
-        let [key] = credential.parts.as_slice() else {
-            return None;
-        };
-        let [base_url, second_url] = self
-            .urls
-            .map(|variable| variable.and_then(|variable| environment.variable(variable)));
-        Some(CloudConfig {
-            base_url,
-            second_url,
-            key: Some(key.clone()),
-            ..CloudConfig::default()
-        })
-    }
-
     /// Where the key goes, in one line, for a person who has none yet.
     pub(crate) fn where_the_key_goes(&self) -> String {
         let variables = self

@@ -13,8 +13,7 @@ use crate::{
 use chrono::{DateTime, NaiveDate, Utc};
 use gpurun_lifecycle::{StopSpec, TeardownPolicy};
 use gpurun_pricing::{GigabyteMonthRate, Gigabytes, HourlyRate, Hours, Money};
-use gpurun_providers::CloudConfig;
-use gpurun_providers::local::LocalConfig;
+use gpurun_providers::{CloudConfig, local::LocalConfig};
 use rust_decimal::Decimal;
 use std::{
     collections::BTreeMap,
@@ -34,10 +33,10 @@ pub(crate) struct Settings {
     pub(crate) local: LocalConfig,
     /// Disk of a local box for a job that names none; `None`: what the job needs.
     pub(crate) local_disk: Option<Gigabytes>,
+    /// How to reach each cloud of the registry; the key is with [`Settings::credentials`].
+    pub(super) clouds: Vec<(&'static str, CloudConfig)>,
     /// Keys that were found.
     pub(crate) credentials: Vec<Credential>,
-    /// Clouds with a key, by name: their adapters' settings.
-    pub(crate) clouds: BTreeMap<String, CloudConfig>,
     /// Path in the file, value as written, and source of every setting, for `--verbose`.
     pub(crate) sources: Vec<(&'static str, String, Source)>,
 }
@@ -55,19 +54,18 @@ impl Settings {
             environment,
             config: &config,
         };
-        let credentials: Vec<Credential> = CLOUDS
-            .iter()
-            .filter_map(|cloud| cloud.find(environment, &config))
-            .collect();
         Ok(Self {
-            clouds: clouds(&credentials, environment),
             state: environment.state_directory(),
             defaults: resolver.defaults()?,
             local: resolver.local(environment.state_directory().join("local"))?,
             local_disk: resolver
                 .with(Setting::LocalDisk, job::gigabytes)?
                 .map(|size| Gigabytes::new(size.into())),
-            credentials,
+            clouds: resolver.clouds()?,
+            credentials: CLOUDS
+                .iter()
+                .filter_map(|cloud| cloud.find(environment, &config))
+                .collect(),
             sources: resolver.sources(),
             config: path,
         })
@@ -90,21 +88,38 @@ impl Settings {
         self.credentials.iter().find(|found| found.cloud == cloud)
     }
 
+    /// The clouds that can be asked about the account, with their keys.
+    pub(crate) fn clouds(&self) -> BTreeMap<String, CloudConfig> {
+        let clouds = self.clouds.iter();
+        let with_key = clouds.filter_map(|(name, config)| {
+            let key = self.credential(name)?.parts.first()?.clone();
+            let config = CloudConfig {
+                key: Some(key),
+                ..config.clone()
+            };
+            Some(((*name).to_owned(), config))
+        });
+        with_key.collect()
+    }
+
+    /// Those, and the clouds that show their offers to anybody.
+    pub(crate) fn markets(&self) -> BTreeMap<String, CloudConfig> {
+        let mut markets = self.clouds();
+        let open = self.clouds.iter().filter(|(name, _)| *name == "vast");
+        for (name, config) in open {
+            markets
+                .entry((*name).to_owned())
+                .or_insert_with(|| config.clone());
+        }
+        markets
+    }
+
     /// The clouds without a key.
     pub(crate) fn clouds_without_key(&self) -> impl Iterator<Item = &'static Cloud> {
         CLOUDS
             .iter()
             .filter(|cloud| self.credential(cloud.name).is_none())
     }
-}
-
-fn clouds(credentials: &[Credential], environment: &Environment) -> BTreeMap<String, CloudConfig> {
-    let configured = credentials.iter().filter_map(|credential| {
-        let cloud = CLOUDS.iter().find(|cloud| cloud.name == credential.cloud)?;
-        let config = cloud.configured(credential, environment)?;
-        Some((cloud.name.to_owned(), config))
-    });
-    configured.collect()
 }
 
 /// A price may be nothing; a cap may not.
@@ -269,6 +284,48 @@ impl Resolver<'_> {
 
     fn hours(&self, setting: Setting, unit: Option<u32>) -> Result<Option<Hours>, DocumentError> {
         Ok(self.seconds(setting, unit)?.map(job::hours))
+    }
+
+    fn clouds(&self) -> Result<Vec<(&'static str, CloudConfig)>, DocumentError> {
+        let limits = [("on", true), ("off", false)];
+        let rate_limits = self.word(Setting::RateLimits, &limits)?.unwrap_or(true);
+        let at = |name, url, second: Option<Setting>| {
+            let config = CloudConfig {
+                base_url: self.url(url)?,
+                second_url: second.map(|it| self.url(it)).transpose()?.flatten(),
+                rate_limits,
+                ..CloudConfig::default()
+            };
+            Ok((name, config))
+        };
+        Ok(vec![
+            at("vast", Setting::VastUrl, None)?,
+            at(
+                "runpod",
+                Setting::RunpodUrl,
+                Some(Setting::RunpodGraphqlUrl),
+            )?,
+            at("lambda", Setting::LambdaUrl, None)?,
+        ])
+    }
+
+    /// A key must not go over the network in the clear: `http://` only to this machine itself.
+    fn url(&self, setting: Setting) -> Result<Option<String>, DocumentError> {
+        let Some((text, source)) = self.text(setting) else {
+            return Ok(None);
+        };
+        let is_safe = text.starts_with("https://")
+            || ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| {
+                let rest = text.strip_prefix("http://");
+                let rest = rest.and_then(|rest| rest.strip_prefix(host));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+            });
+        if is_safe {
+            return Ok(Some(text));
+        }
+        let message = format!("'{text}' is no address that a key may be sent to");
+        let help = "write https://…, or http://127.0.0.1:PORT for a simulator on this machine";
+        Err(self.error(setting, &source, &message, help))
     }
 
     fn sources(&self) -> Vec<(&'static str, String, Source)> {

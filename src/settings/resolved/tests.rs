@@ -191,3 +191,41 @@ fn a_cloud_without_a_key_says_where_it_goes() {
         missing[3].starts_with("modal: $MODAL_TOKEN_ID and $MODAL_TOKEN_SECRET, ~/.modal.toml")
     );
 }
+
+#[test]
+fn a_key_is_sent_to_safe_addresses_only() {
+    let home = Home::new();
+    for wrong in [
+        "http://vast.example",
+        "ftp://127.0.0.1",
+        "http://127.0.0.1.evil.example",
+        "",
+    ] {
+        if let Ok(settings) = home.load(&[("VAST_URL", wrong), ("VAST_API_KEY", "k")]) {
+            assert!(wrong.is_empty(), "{wrong} was taken");
+            let config = &settings.clouds()["vast"];
+            assert_eq!(config.base_url.as_deref(), Some("https://console.vast.ai"));
+        }
+    }
+    let settings = home
+        .load(&[
+            ("VAST_URL", "http://127.0.0.1:8080"),
+            ("VAST_API_KEY", "k"),
+            ("GPURUN_RATE_LIMITS", "off"),
+        ])
+        .expect("a simulator");
+    let config = &settings.clouds()["vast"];
+    assert_eq!(config.base_url.as_deref(), Some("http://127.0.0.1:8080"));
+    assert!(!config.rate_limits);
+    assert!(!settings.clouds().contains_key("lambda"), "there is no key");
+}
+
+#[test]
+fn a_market_that_is_open_to_all_needs_no_key() {
+    let home = Home::new();
+    let settings = home.load(&[]).expect("nothing to object to");
+    assert!(settings.clouds().is_empty());
+    let markets = settings.markets();
+    assert_eq!(markets.keys().collect::<Vec<_>>(), ["vast"]);
+    assert!(markets["vast"].key.is_none() && markets["vast"].rate_limits);
+}

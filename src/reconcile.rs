@@ -110,6 +110,10 @@ pub(crate) async fn pass(shell: &Shell, lock: &RunLock, watcher: &mut dyn Watche
         run = shell.ledger.finish(&begun, &result, Utc::now())?;
         failed |= !matches!(result, ActionResult::Done { .. });
         done.push((action.clone(), result));
+        if matches!(action, Action::Rent { .. }) {
+            // Whether it is up yet, the next look tells.
+            break;
+        }
     }
     Ok(Pass {
         run,

@@ -1,5 +1,7 @@
 //! `gpurun agent`: what the other verbs run on a box. Hidden, and all its answers are JSON.
 
+mod receive;
+
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -8,6 +10,8 @@ use crate::agent::{self, AgentError, EndConfig, Layout};
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::ui::Ui;
+
+use self::receive::Receive;
 
 /// What runs on the box
 #[derive(Debug, clap::Args)]
@@ -41,6 +45,8 @@ enum Verb {
         #[arg(long, default_value = "asked to end")]
         why: String,
     },
+    /// Take a data set from standard input
+    Receive(Receive),
     /// Measure what the box really has
     Proof,
 }
@@ -75,6 +81,7 @@ impl Args {
                 };
                 answer(ui, agent::end(&layout, &config))
             }
+            Verb::Receive(receive) => receive.run(ui),
             Verb::Proof => answer(ui, agent::proof(&layout.home)),
         }
     }

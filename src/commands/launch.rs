@@ -66,8 +66,8 @@ impl Args {
         let data = prepare(&job, &settings, self.allow_data_errors, ui)?;
         let resolved = job::resolve(&job.spec, data.as_ref());
         let staged = Gigabytes::from_bytes(data.as_ref().map_or(0, |data| data.bytes));
-        let disk = disk(&job, &settings, data.as_ref());
         let local = job.spec.gpu.count() == 0 || job.spec.provider.as_deref() == Some("local");
+        let disk = disk(&job, &settings, data.as_ref(), local);
         let shape = shape(&rebuild_terms(local, staged), job.spec.stop.max_hours, disk);
 
         if let Some(on) = &self.on {

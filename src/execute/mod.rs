@@ -4,6 +4,7 @@
 mod agent;
 mod cloud;
 mod gpus;
+mod send;
 mod setup;
 
 use crate::shell::Shell;

@@ -1,6 +1,6 @@
 //! What makes a rented box ready: install, prove, stage, restore. Each may run again after a crash.
 
-use super::{failed, gpus};
+use super::{failed, gpus, send};
 use crate::remote::{self, Remote, WayIn};
 use crate::shell::Shell;
 use crate::{observe, sink, stage};
@@ -11,9 +11,6 @@ use gpurun_pricing::GpuRequest;
 use gpurun_providers::Access;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Said before anything is moved.
-const NOT_OVER_SSH: &str = "files can't be brought to a box over the network yet";
 
 /// The way into the target's box, or why there is none. A box that still boots is no failure of the
 /// step: it is tried again.
@@ -91,12 +88,15 @@ pub(super) async fn stage(
     target: &Target,
     spec: &StageSpec,
 ) -> ActionResult {
-    let way = match way_in(shell, run, target).await {
-        Ok((way, _)) => way,
+    let (way, remote) = match way_in(shell, run, target).await {
+        Ok(found) => found,
         Err(result) => return result,
     };
     let Access::Local { home, .. } = way.access else {
-        return failed(false, NOT_OVER_SSH);
+        return match send::send(remote.as_ref(), spec, run.spec.disk).await {
+            Ok(()) => ActionResult::done(),
+            Err(error) => failed(error.temporary, error),
+        };
     };
     let order = stage::Order {
         source: PathBuf::from(&spec.source),

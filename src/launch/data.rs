@@ -9,6 +9,7 @@ use crate::ui::Ui;
 use gpurun_dataset::check::{CheckOptions, Finding, Severity};
 use gpurun_lifecycle::Engine;
 use gpurun_pricing::Gigabytes;
+use rust_decimal_macros::dec;
 use std::path::Path;
 
 /// Examines the job's data set and says what is wrong with it; `None` when the job has none.
@@ -91,10 +92,24 @@ fn line(finding: &Finding) -> String {
     )
 }
 
-/// The box's disk: as the job says, else the configuration, else what the job needs and 30 percent more.
-pub(crate) fn disk(job: &Job, settings: &Settings, data: Option<&StagedData>) -> Gigabytes {
+/// Rented disks are at least this large: some providers let no smaller one, and a cent buys it.
+const SMALLEST_RENTED: Gigabytes = Gigabytes::new(dec!(10));
+
+/// The box's disk: as the job says, else on this machine the configuration, else what the job needs and 30 percent more.
+pub(crate) fn disk(
+    job: &Job,
+    settings: &Settings,
+    data: Option<&StagedData>,
+    local: bool,
+) -> Gigabytes {
+    let needed = || stage::disk_need(&job.spec, data).advised;
+    let (usual, least) = if local {
+        (settings.local_disk, Gigabytes::ZERO)
+    } else {
+        (None, SMALLEST_RENTED)
+    };
     job.spec
         .disk
-        .or(settings.local_disk)
-        .unwrap_or_else(|| stage::disk_need(&job.spec, data).advised)
+        .or(usual)
+        .unwrap_or_else(|| needed().max(least))
 }

@@ -109,7 +109,7 @@ pub(crate) struct RemoteError {
 }
 
 impl RemoteError {
-    pub(super) fn temporary(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn temporary(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             remedy: remedy.into(),

@@ -16,7 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use tokio::io::AsyncWriteExt;
+use tokio::io::AsyncRead;
 use tokio::process::{Child, Command as Process};
 use tokio::task::spawn_blocking;
 
@@ -115,6 +115,15 @@ impl Local {
 #[async_trait]
 impl Remote for Local {
     async fn exec(&self, command: &Command) -> Result<Output, RemoteError> {
+        let input = std::io::Cursor::new(command.stdin.clone());
+        self.feed(command, Box::new(input)).await
+    }
+
+    async fn feed(
+        &self,
+        command: &Command,
+        mut input: Box<dyn AsyncRead + Send + Unpin>,
+    ) -> Result<Output, RemoteError> {
         let name = command.argv.first().cloned().unwrap_or_default();
         let mut child = self
             .start_patiently(command)
@@ -126,11 +135,10 @@ impl Remote for Local {
             Pipe::read(child.stdout.take()),
             Pipe::read(child.stderr.take()),
         );
-        let input = command.stdin.clone();
         let feed = tokio::spawn(async move {
             if let Some(mut stdin) = stdin {
                 // A program that doesn't read its input to the end is free to.
-                let _closed = stdin.write_all(&input).await;
+                let _closed = tokio::io::copy(&mut input, &mut stdin).await;
             }
         });
         let ended = tokio::time::timeout(command.timeout, child.wait()).await;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use tokio::io::AsyncRead;
 
 use super::command::{Command, Output, RemoteError};
 
@@ -14,6 +15,16 @@ pub(crate) trait Remote: Send + Sync {
     /// # Errors
     /// When it couldn't be run, didn't end in time, or the connection was lost; then it may have done anything.
     async fn exec(&self, command: &Command) -> Result<Output, RemoteError>;
+
+    /// As [`Remote::exec`], with a stream for its input; one that isn't read to the end is dropped.
+    ///
+    /// # Errors
+    /// As [`Remote::exec`].
+    async fn feed(
+        &self,
+        command: &Command,
+        input: Box<dyn AsyncRead + Send + Unpin>,
+    ) -> Result<Output, RemoteError>;
 
     /// Puts `content` into the file `to`, readable by its owner alone. A reader sees the old file or the new one.
     ///

@@ -9,6 +9,7 @@
 //! A data set is copied as a whole: every file below its root that isn't hidden. Symbolic links are
 //! followed. The user's own files are never changed; the copy's description is (see [`description`]).
 
+mod arrive;
 mod copy;
 mod description;
 mod digest;
@@ -17,13 +18,16 @@ mod error;
 mod layout;
 mod listing;
 mod marker;
+mod parcel;
 mod receive;
 mod sizing;
 mod space;
 mod unpack;
 
+pub(crate) use arrive::{Arrival, is_there, receive_stream};
 pub(crate) use doctor::{Examination, examine, pack};
 pub(crate) use error::StageError;
+pub(crate) use parcel::Parcel;
 pub(crate) use receive::{Order, receive};
 pub(crate) use sizing::disk_need;
 

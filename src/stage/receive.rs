@@ -9,7 +9,7 @@ use super::{
     listing,
     marker::Marker,
     space::{self, Allotment},
-    unpack::unpack,
+    unpack::{Content, unpack},
 };
 use std::{
     fs,
@@ -58,16 +58,31 @@ pub(crate) fn receive(order: &Order, progress: &mut dyn FnMut(Progress)) -> Resu
     places.settle(&content, &dest)
 }
 
+/// An unpacked archive that is the right one: the folder that becomes the data set.
+pub(super) fn settled_archive(unpacked: &Content, partial: &Path) -> Result<PathBuf> {
+    let layout = Layout::of_unpacked(partial)?;
+    let text = description::portable(&layout)?;
+    describe(&layout, text.as_deref(), &layout.root)?;
+    let marker = Marker {
+        schema_version: 1,
+        fingerprint: unpacked.fingerprint.clone(),
+        files: unpacked.files,
+        bytes: unpacked.bytes,
+    };
+    marker.write(&layout.root)?;
+    Ok(layout.root)
+}
+
 /// The two folders beside the destination that a half-done copy may leave behind.
-struct Places {
+pub(super) struct Places {
     /// What is being filled.
-    partial: PathBuf,
+    pub(super) partial: PathBuf,
     /// What was at the destination before.
     old: PathBuf,
 }
 
 impl Places {
-    fn beside(dest: &Path) -> Result<Self> {
+    pub(super) fn beside(dest: &Path) -> Result<Self> {
         let parent = dest.parent().unwrap_or(Path::new("/"));
         let name = dest.file_name().unwrap_or_default().to_string_lossy();
         fs::create_dir_all(parent).map_err(StageError::io("can't be made", parent))?;
@@ -79,12 +94,12 @@ impl Places {
         Ok(places)
     }
 
-    fn make_partial(&self) -> Result<()> {
+    pub(super) fn make_partial(&self) -> Result<()> {
         fs::create_dir_all(&self.partial).map_err(StageError::io("can't be made", &self.partial))
     }
 
     /// Gives the finished folder its name.
-    fn settle(&self, content: &Path, dest: &Path) -> Result<()> {
+    pub(super) fn settle(&self, content: &Path, dest: &Path) -> Result<()> {
         if dest.symlink_metadata().is_ok() {
             fs::rename(dest, &self.old).map_err(StageError::io("can't be moved away", dest))?;
         }
@@ -94,7 +109,7 @@ impl Places {
     }
 }
 
-fn remove(path: &Path) -> Result<()> {
+pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(StageError::io("can't be removed", path)(error))
@@ -182,17 +197,7 @@ fn from_archive(
         remove(&places.partial)?;
         return Err(changed(&order.source));
     }
-    let layout = Layout::of_unpacked(&places.partial)?;
-    let text = description::portable(&layout)?;
-    describe(&layout, text.as_deref(), &layout.root)?;
-    let marker = Marker {
-        schema_version: 1,
-        fingerprint: unpacked.fingerprint,
-        files: unpacked.files,
-        bytes: unpacked.bytes,
-    };
-    marker.write(&layout.root)?;
-    Ok(layout.root)
+    settled_archive(&unpacked, &places.partial)
 }
 
 fn allotment(order: &Order) -> Option<Allotment> {

@@ -15,6 +15,7 @@ use std::{
 mod archives;
 mod descriptions;
 mod interrupted;
+mod streams;
 
 /// A folder with a data set in `set/` and a home for a box in `home/`.
 struct Ground(tempfile::TempDir);

@@ -36,7 +36,18 @@ pub(super) fn unpack(
 ) -> Result<Content> {
     check_end(archive)?;
     let file = File::open(archive).map_err(StageError::io("can't be opened", archive))?;
-    let mut tar = Archive::new(HashingReader::new(BufReader::with_capacity(1 << 20, file)));
+    unpack_from(archive, file, folder, progress)
+}
+
+/// The same from a stream, whose end only its hash can prove. `archive` is what it is called in errors.
+pub(super) fn unpack_from(
+    archive: &Path,
+    stream: impl Read,
+    folder: &Path,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Content> {
+    let stream = BufReader::with_capacity(1 << 20, stream);
+    let mut tar = Archive::new(HashingReader::new(stream));
     let (mut files, mut bytes) = (0, 0);
     let broken = || StageError::io("the archive can't be read on", archive);
     for entry in tar.entries().map_err(broken())? {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod architecture;
+mod clouds;
 mod cost;
 mod cron;
 mod docs;

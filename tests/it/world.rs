@@ -11,6 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     folder: tempfile::TempDir,
+    environment: Vec<(String, String)>,
 }
 
 impl World {
@@ -18,7 +19,15 @@ impl World {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::write(folder.path().join("trainer.py"), include_str!("trainer.py"))
             .expect("a writable folder");
-        Self { folder }
+        Self {
+            folder,
+            environment: Vec::new(),
+        }
+    }
+
+    /// What gpurun finds in its environment besides.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -36,6 +45,7 @@ impl World {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("GPURUN_HOME", self.path("state"))
             .env("GPURUN_CONFIG", self.path("config.toml"))
+            .envs(self.environment.iter().cloned())
             .stdin(Stdio::null());
         for name in ["GPURUN_TRAIN", "LIBTORCH"] {
             command.envs(std::env::var_os(name).map(|value| (name, value)));

@@ -176,15 +176,18 @@ impl Ssh {
 #[async_trait]
 impl Remote for Ssh {
     async fn exec(&self, command: &Command) -> Result<Output, RemoteError> {
+        let input = std::io::Cursor::new(command.stdin.clone());
+        self.feed(command, Box::new(input)).await
+    }
+
+    async fn feed(
+        &self,
+        command: &Command,
+        input: Box<dyn AsyncRead + Send + Unpin>,
+    ) -> Result<Output, RemoteError> {
         let name = command.argv.first().cloned().unwrap_or_default();
-        let raw = self
-            .run(
-                &name,
-                &script::exec(command),
-                command.stdin.as_slice(),
-                command.timeout,
-            )
-            .await?;
+        let script = script::exec(command);
+        let raw = self.run(&name, &script, input, command.timeout).await?;
         let missing = |why: &str, remedy| {
             let message = format!("`{name}` can't be run on the box: {why}");
             Err(RemoteError::permanent(message, remedy))

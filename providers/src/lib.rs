@@ -10,6 +10,7 @@ pub mod conformance;
 mod error;
 mod http;
 mod instance;
+pub mod lambda;
 pub mod local;
 mod provider;
 mod registry;

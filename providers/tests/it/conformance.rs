@@ -1,6 +1,5 @@
 //! Every provider of the registry through the one suite; and the suite itself against providers that lie.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +13,8 @@ use gpurun_providers::{
 };
 use rust_decimal::Decimal;
 use tempfile::TempDir;
+
+use crate::harness::SIMULATED;
 
 /// What a provider that lies does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,16 +170,16 @@ impl Provider for Liar {
 fn all_providers() -> Vec<Box<dyn Provider>> {
     registry(&RegistryConfig {
         local: LocalConfig::new(PathBuf::from("/nowhere")),
-        clouds: BTreeMap::from([("vast".to_owned(), CloudConfig::default())]),
+        clouds: ["vast", "lambda"]
+            .map(|name| (name.to_owned(), CloudConfig::default()))
+            .into(),
     })
 }
 
 #[tokio::test]
 async fn every_registered_provider_conforms() {
-    let harnesses: Vec<Box<dyn Harness>> = vec![
-        Box::new(LocalHarness(Lie::None)),
-        Box::new(crate::harness::VastHarness),
-    ];
+    let mut harnesses: Vec<Box<dyn Harness>> = vec![Box::new(LocalHarness(Lie::None))];
+    harnesses.extend(SIMULATED.map(|vendor| Box::new(vendor) as _));
     let report = conformance::run_all(&all_providers(), &harnesses).await;
     assert!(report.is_clean(), "\n{report}");
 }
@@ -190,10 +191,8 @@ async fn a_provider_without_a_harness_fails() {
         report.failures().any(|failed| failed.provider == "local"),
         "\n{report}"
     );
-    let harnesses: Vec<Box<dyn Harness>> = vec![
-        Box::new(LocalHarness(Lie::None)),
-        Box::new(crate::harness::VastHarness),
-    ];
+    let mut harnesses: Vec<Box<dyn Harness>> = vec![Box::new(LocalHarness(Lie::None))];
+    harnesses.extend(SIMULATED.map(|vendor| Box::new(vendor) as _));
     let report = conformance::run_all(&[], &harnesses).await;
     assert!(
         report

@@ -2,5 +2,6 @@
 
 mod conformance;
 mod harness;
+mod lambda;
 mod local;
 mod vast;

@@ -1,7 +1,75 @@
 //! Simulated vendors as worlds for the conformance suite.
 
 mod sim;
-mod vast;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use gpurun_clouds::{Cloud, SimConfig, SimError, lambda, vast};
+use gpurun_pricing::Gigabytes;
+use gpurun_providers::conformance::{Harness, World};
+use gpurun_providers::lambda::Lambda;
+use gpurun_providers::vast::Vast;
+use gpurun_providers::{CloudConfig, OfferRequest, Provider};
+use rust_decimal::Decimal;
 
 pub(crate) use sim::{SimTime, strict};
-pub(crate) use vast::VastHarness;
+
+/// A vendor's simulator and our client for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Simulated {
+    name: &'static str,
+    start: fn(SimConfig) -> Result<Cloud, SimError>,
+    client: fn(&CloudConfig) -> Box<dyn Provider>,
+    /// What its market has.
+    gpu: &'static str,
+}
+
+/// One for each cloud of the registry.
+pub(crate) const SIMULATED: [Simulated; 2] = [
+    Simulated {
+        name: "vast",
+        start: vast::Vast::start,
+        client: |config| Box::new(Vast::new(config)),
+        gpu: "4090x1",
+    },
+    Simulated {
+        name: "lambda",
+        start: lambda::Lambda::start,
+        client: |config| Box::new(Lambda::new(config)),
+        gpu: "a10x1",
+    },
+];
+
+struct SimWorld {
+    vendor: Simulated,
+    cloud: Arc<Cloud>,
+}
+
+#[async_trait]
+impl Harness for Simulated {
+    fn provider(&self) -> &'static str {
+        self.name
+    }
+
+    async fn world(&self) -> Result<Box<dyn World>, String> {
+        let cloud = (self.start)(strict()).map_err(|error| error.to_string())?;
+        let line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEIGZ9oOnPJXbyr0iYRFuWHzQZh4ztU0qY8f3bVgYpCD laptop";
+        cloud.with(|world| world.add_key("laptop", line));
+        Ok(Box::new(SimWorld {
+            vendor: *self,
+            cloud: Arc::new(cloud),
+        }))
+    }
+}
+
+impl World for SimWorld {
+    fn client(&self) -> Box<dyn Provider> {
+        (self.vendor.client)(&SimTime::config(&self.cloud))
+    }
+
+    fn request(&self) -> OfferRequest {
+        let gpu = self.vendor.gpu.parse().expect("a GPU of the table");
+        OfferRequest::new(gpu, Gigabytes::new(Decimal::from(20)))
+    }
+}

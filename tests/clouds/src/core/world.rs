@@ -251,6 +251,17 @@ impl World {
         true
     }
 
+    /// Puts an SSH key into the account, as its owner does in the vendor's console.
+    pub fn add_key(&mut self, name: &str, line: &str) {
+        let key = AccountKey {
+            id: format!("{:032x}", self.next_number()),
+            name: name.to_owned(),
+            line: line.to_owned(),
+            created_at: self.now(),
+        };
+        self.keys.push(key);
+    }
+
     /// Other public keys for a box, running or not.
     pub fn set_keys(&mut self, id: &str, keys: Vec<String>) -> bool {
         let Some(rental) = self.rental_mut(id) else {

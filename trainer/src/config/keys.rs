@@ -3,25 +3,10 @@
 use std::path::PathBuf;
 
 use super::device;
-use super::error::{Code, ConfigError};
-use super::settings::{Refusal, Setting, bool, float, int, pair};
-use super::train::{AmpType, Resume, Scheduler, TrainConfig};
-
-/// One key of `gpurun-train train`.
-pub struct KeyInfo {
-    pub name: &'static str,
-    pub alias: Option<&'static str>,
-    pub help: &'static str,
-    pub get: fn(&TrainConfig) -> Setting,
-    pub set: fn(&mut TrainConfig, &str) -> Result<(), Refusal>,
-}
-
-impl KeyInfo {
-    /// Whether the key is a boolean, which needs no value.
-    pub fn is_flag(&self) -> bool {
-        matches!((self.get)(&TrainConfig::default()), Setting::Bool(_))
-    }
-}
+use super::error::Code;
+use super::key_info::{KeyInfo, count, floats, key, path, resume, text, uint};
+use super::settings::{Setting, bool, float, int, pair};
+use super::train::{AmpType, Resume, Scheduler};
 
 /// All keys, in the order of the help.
 pub const KEYS: &[KeyInfo] = &[
@@ -440,80 +425,3 @@ pub const KEYS: &[KeyInfo] = &[
         },
     ),
 ];
-
-/// The error for a key nobody knows.
-pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> ConfigError {
-    let error = ConfigError::new(Code::UnknownKey, format!("unknown key `{key}`"));
-    match known
-        .map(|name| (strsim::jaro_winkler(key, name), name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-    {
-        Some((similarity, name)) if similarity > 0.8 => {
-            error.suggest(format!("Did you mean `{name}`?"))
-        }
-        _ => error,
-    }
-}
-
-impl AmpType {
-    /// As typed on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            AmpType::Float16 => "float16",
-            AmpType::BFloat16 => "bfloat16",
-        }
-    }
-}
-
-impl Scheduler {
-    /// As typed on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheduler::Linear => "linear",
-            Scheduler::Cosine => "cos",
-        }
-    }
-}
-
-const fn key(
-    name: &'static str,
-    help: &'static str,
-    get: fn(&TrainConfig) -> Setting,
-    set: fn(&mut TrainConfig, &str) -> Result<(), Refusal>,
-) -> KeyInfo {
-    KeyInfo {
-        name,
-        alias: None,
-        help,
-        get,
-        set,
-    }
-}
-
-fn count(text: &str, range: std::ops::RangeInclusive<i64>) -> Result<u32, Refusal> {
-    Ok(u32::try_from(int(text, range)?).expect("every range here lies in u32"))
-}
-
-fn uint(value: u32) -> Setting {
-    Setting::Int(value.into())
-}
-
-fn text(value: &str) -> Setting {
-    Setting::Text(value.to_owned())
-}
-
-fn path(value: &std::path::Path) -> Setting {
-    Setting::Text(value.display().to_string())
-}
-
-fn floats((low, high): (f64, f64)) -> Setting {
-    Setting::Floats(vec![low, high])
-}
-
-fn resume(value: &Resume) -> Setting {
-    match value {
-        Resume::No => Setting::Bool(false),
-        Resume::Last => Setting::Bool(true),
-        Resume::From(from) => path(from),
-    }
-}

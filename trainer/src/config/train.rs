@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use super::error::{Code, ConfigError};
 use super::fixed;
 use super::freeze::Freeze;
-use super::keys::{self, KEYS};
+use super::key_info::unknown;
+use super::keys::KEYS;
 use super::settings::Assignment;
 use crate::optim::Method;
 
@@ -96,6 +97,26 @@ pub enum AmpType {
     BFloat16,
 }
 
+impl AmpType {
+    /// As typed on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            AmpType::Float16 => "float16",
+            AmpType::BFloat16 => "bfloat16",
+        }
+    }
+}
+
+impl Scheduler {
+    /// As typed on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheduler::Linear => "linear",
+            Scheduler::Cosine => "cos",
+        }
+    }
+}
+
 impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
@@ -179,7 +200,7 @@ impl TrainConfig {
         if fixed::check(key, value)? {
             return Ok(());
         }
-        Err(keys::unknown(
+        Err(unknown(
             key,
             KEYS.iter().map(|info| info.name).chain(fixed::names()),
         ))

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::{Code, ConfigError};
-use super::keys;
+use super::key_info::unknown;
 use super::settings::{Assignment, Refusal, float, int};
 
 /// `gpurun-train val`: defaults are LibreYOLO's, `iou` its training-time value.
@@ -54,7 +54,7 @@ impl ValConfig {
         let mut config = ValConfig::default();
         for Assignment { key, value } in assignments {
             if !NAMES.contains(&key.as_str()) {
-                return Err(keys::unknown(key, NAMES.into_iter()));
+                return Err(unknown(key, NAMES.into_iter()));
             }
             config
                 .set(key, value)

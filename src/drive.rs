@@ -127,6 +127,7 @@ fn is_at_rest(seen: &Pass) -> bool {
         seen.look.observation.instance.value(),
         Some(
             InstanceView::Creating { .. }
+                | InstanceView::Locked { .. }
                 | InstanceView::Stopping { .. }
                 | InstanceView::Destroying { .. }
         )

@@ -34,6 +34,10 @@ pub enum Action {
     Adopt {
         target: Target,
     },
+    /// Let the run's key into its box.
+    Authorize {
+        target: Target,
+    },
     Install {
         target: Target,
         spec: InstallSpec,
@@ -102,6 +106,7 @@ pub struct RestoredFile {
 pub enum Step {
     Rent,
     Adopt,
+    Authorize,
     Install,
     Prove,
     Stage,
@@ -121,6 +126,7 @@ impl Action {
         match self {
             Self::Rent { .. } => Step::Rent,
             Self::Adopt { .. } => Step::Adopt,
+            Self::Authorize { .. } => Step::Authorize,
             Self::Install { .. } => Step::Install,
             Self::Prove { .. } => Step::Prove,
             Self::Stage { .. } => Step::Stage,
@@ -141,6 +147,7 @@ impl Action {
         match self {
             Self::Rent { target, .. }
             | Self::Adopt { target }
+            | Self::Authorize { target }
             | Self::Install { target, .. }
             | Self::Prove { target, .. }
             | Self::Stage { target, .. }
@@ -173,6 +180,7 @@ impl Step {
         match self {
             Self::Rent => "rent a box",
             Self::Adopt => "adopt the box with our label",
+            Self::Authorize => "bring the key to the box",
             Self::Install => "install the engine",
             Self::Prove => "prove the device",
             Self::Stage => "stage the data",

@@ -59,6 +59,8 @@ pub enum InstanceView {
         id: String,
         since: Option<DateTime<Utc>>,
     },
+    /// It runs, new, and doesn't know the run's key: nothing can be done on it yet.
+    Locked { id: String },
     Stopped {
         id: String,
         since: Option<DateTime<Utc>>,
@@ -84,6 +86,7 @@ impl InstanceView {
             Self::Absent | Self::Several { .. } => None,
             Self::Creating { id, .. }
             | Self::Running { id, .. }
+            | Self::Locked { id }
             | Self::Stopping { id, .. }
             | Self::Stopped { id, .. }
             | Self::Destroying { id, .. }

@@ -173,6 +173,9 @@ pub struct InstanceRef {
     pub running_since: Option<DateTime<Utc>>,
     /// Which of the run's offers it is.
     pub offer: Option<String>,
+    /// Why it was last seen to be of no use.
+    #[serde(default)]
+    pub fault: Option<String>,
 }
 
 /// What one box of the run is charged for.

@@ -84,11 +84,11 @@ fn verdict(plan: &Plan) -> Option<PlanFault> {
             .iter()
             .all(|action| action.step() == Step::Close),
         VerdictKind::SetUp => !ends.iter().any(|step| has(plan, *step)),
-        // Looking after checkpoints and writing down an id are no changes.
+        // Looking after checkpoints and letting us in are no changes.
         VerdictKind::Keep | VerdictKind::Wait => plan
             .actions
             .iter()
-            .all(|action| matches!(action.step(), Step::PushNow | Step::Adopt)),
+            .all(|action| matches!(action.step(), Step::PushNow | Step::Adopt | Step::Authorize)),
     };
     (!agrees).then_some(PlanFault::VerdictDisagrees(kind))
 }
@@ -96,7 +96,7 @@ fn verdict(plan: &Plan) -> Option<PlanFault> {
 /// Where a step stands among the others of a plan.
 fn rank(step: Step) -> u8 {
     match step {
-        Step::Rent | Step::Adopt => 0,
+        Step::Rent | Step::Adopt | Step::Authorize => 0,
         Step::StartInstance => 1,
         Step::Install => 2,
         Step::Prove => 3,

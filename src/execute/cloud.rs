@@ -52,6 +52,34 @@ pub(super) async fn rent(
     }
 }
 
+/// The box is in the ledger by this alone. Its `rent` may have been cut off before the run's key was in it; where it
+/// isn't now either, the box shows itself locked.
+pub(super) async fn adopt(shell: &Shell, run: &RunRecord, target: &Target) -> ActionResult {
+    let let_in = authorize(shell, run, target).await;
+    tracing::debug!(?let_in, run = run.id, "the key of the run");
+    ActionResult::done()
+}
+
+pub(super) async fn authorize(shell: &Shell, run: &RunRecord, target: &Target) -> ActionResult {
+    let (provider, id) = match (shell.provider(&target.provider), &target.instance) {
+        (Ok(provider), Some(id)) => (provider, id),
+        (Err(failure), _) => return failed(false, failure.report),
+        (_, None) => return no_instance(),
+    };
+    let key = match shell.connections.keys(&run.id).public_line() {
+        Ok(key) => key,
+        Err(error) => return failed(error.temporary, error),
+    };
+    match provider.authorize(id, &key).await {
+        Ok(true) => ActionResult::done(),
+        Ok(false) => failed(
+            true,
+            "this provider brings a key only when it rents the box",
+        ),
+        Err(error) => failed(true, error),
+    }
+}
+
 /// The price now against the most that was agreed to: minutes may lie between the offer and the person's answer.
 async fn still_agreed(provider: &dyn Provider, order: &Order<'_>) -> Result<(), ActionResult> {
     let Some(limit) = order.price_limit else {

@@ -30,7 +30,9 @@ pub(crate) async fn execute(shell: &Shell, run: &RunRecord, action: &Action) -> 
             };
             cloud::rent(shell, run, target, order).await
         }
-        Action::Adopt { .. } | Action::Close { .. } => ActionResult::done(),
+        Action::Adopt { target } => cloud::adopt(shell, run, target).await,
+        Action::Authorize { target } => cloud::authorize(shell, run, target).await,
+        Action::Close { .. } => ActionResult::done(),
         Action::StartInstance { target } => cloud::start(shell, target).await,
         Action::StopInstance { target } => cloud::stop(shell, target).await,
         Action::DestroyInstance { target, .. } => cloud::destroy(shell, target).await,

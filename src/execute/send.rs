@@ -63,6 +63,7 @@ fn unsent(error: StageError) -> RemoteError {
         message: error.message,
         remedy: error.help,
         temporary: error.temporary,
+        locked: false,
     }
 }
 

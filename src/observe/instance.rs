@@ -26,14 +26,16 @@ pub(super) async fn look(
                 [only] => way_into(run, only),
                 _ => None,
             };
-            let value = match (view(&boxes, run), &way_in) {
-                (InstanceView::Running { id, .. }, Some(way)) if is_new(run) => {
-                    usable(shell, way, id)
-                        .await
-                        .unwrap_or_else(|| view(&boxes, run))
-                }
-                (view, _) => view,
-            };
+            let mut value = view(&boxes, run);
+            if let (InstanceView::Running { id, .. }, [only], true) =
+                (&value, boxes.as_slice(), is_new(run))
+            {
+                let unusable = match &way_in {
+                    Some(way) => usable(shell, way, id).await,
+                    None => None,
+                };
+                value = too_dear(run, only).or(unusable).unwrap_or(value);
+            }
             let at = Utc::now();
             (Sighting::Seen { value, at }, way_in)
         }
@@ -48,10 +50,13 @@ fn is_new(run: &RunRecord) -> bool {
 
 /// What a box is that its provider calls running and that doesn't let us in: to us it still comes up, and its time for
 /// that runs on. `None` for one that does.
-async fn usable(shell: &Shell, way: &WayIn, id: String) -> Option<InstanceView> {
+async fn usable(shell: &Shell, way: &WayIn, id: &str) -> Option<InstanceView> {
     let error = shell.connections.connect(way).await.err()?;
     tracing::debug!(%error, "not yet");
-    Some(if error.temporary {
+    let id = id.to_owned();
+    Some(if error.locked {
+        InstanceView::Locked { id }
+    } else if error.temporary {
         InstanceView::Creating { id, since: None }
     } else {
         InstanceView::Broken {
@@ -59,6 +64,16 @@ async fn usable(shell: &Shell, way: &WayIn, id: String) -> Option<InstanceView> 
             since: None,
             why: error.message,
         }
+    })
+}
+
+/// What was rented costs more than what was offered, and than was agreed to: nothing more is spent on it.
+fn too_dear(run: &RunRecord, only: &Instance) -> Option<InstanceView> {
+    let (price, limit) = (only.price?, run.spec.price_limit?);
+    (price > limit).then(|| InstanceView::Broken {
+        id: only.id.clone(),
+        since: None,
+        why: format!("it costs {price}, and {limit} is the most that was agreed to"),
     })
 }
 

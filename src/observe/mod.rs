@@ -100,6 +100,7 @@ pub(crate) fn word(view: &InstanceView) -> &'static str {
     match view {
         InstanceView::Absent => "absent",
         InstanceView::Creating { .. } => "creating",
+        InstanceView::Locked { .. } => "locked",
         InstanceView::Running { .. } => "running",
         InstanceView::Stopping { .. } => "stopping",
         InstanceView::Stopped { .. } => "stopped",

@@ -106,6 +106,8 @@ pub(crate) struct RemoteError {
     pub(crate) remedy: String,
     /// Trying the same again may help: a lost connection, not a missing file.
     pub(crate) temporary: bool,
+    /// Somebody is there, and doesn't know the run's key.
+    pub(crate) locked: bool,
 }
 
 impl RemoteError {
@@ -114,6 +116,7 @@ impl RemoteError {
             message: message.into(),
             remedy: remedy.into(),
             temporary: true,
+            locked: false,
         }
     }
 
@@ -122,6 +125,7 @@ impl RemoteError {
             message: message.into(),
             remedy: remedy.into(),
             temporary: false,
+            locked: false,
         }
     }
 }

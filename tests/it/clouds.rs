@@ -1,77 +1,9 @@
-//! The main job on a rented box: a simulated Vast.ai on the vendor's own wire, whose boxes have an sshd of their own.
+//! The main job on a rented box, on the vendor's own wire.
 
-use crate::world::{World, text};
-use gpurun_clouds::boxes::BoxKind;
-use gpurun_clouds::vast::Vast;
-use gpurun_clouds::{ClockKind, Cloud, Phase, SimConfig};
+use crate::rented::rented;
+use crate::world::{eventually, kill, text};
+use gpurun_clouds::{Armed, Fault, Operation};
 use gpurun_dataset::shapes::{ShapesConfig, generate};
-use rust_decimal::Decimal;
-use std::process::Output;
-
-/// A marketplace, and a world that has its key.
-struct Rented {
-    world: World,
-    cloud: Cloud,
-}
-
-/// `None`, said aloud, where this machine can't run boxes.
-fn rented() -> Option<Rented> {
-    let config = SimConfig {
-        clock: ClockKind::Real,
-        boxes: BoxKind::Plain,
-        ..SimConfig::default()
-    };
-    let cloud = match Vast::start(config) {
-        Ok(cloud) => cloud,
-        Err(error) => {
-            skip(&error);
-            return None;
-        }
-    };
-    let mut world = World::new();
-    world.set("VAST_URL", cloud.url());
-    world.set("VAST_API_KEY", cloud.key());
-    Some(Rented { world, cloud })
-}
-
-#[expect(clippy::print_stderr, reason = "a test that can't run says so")]
-fn skip(error: &gpurun_clouds::SimError) {
-    eprintln!("skipped: {error}");
-}
-
-impl Rented {
-    /// Launches the small training of three epochs, with these words besides.
-    fn launch(&self, more: &[&str]) -> Output {
-        let launch = self.world.launch_arguments("cells", 3);
-        let mut words: Vec<&str> = launch.iter().map(String::as_str).collect();
-        let gpu = words
-            .iter()
-            .position(|word| *word == "cpu")
-            .expect("its GPU");
-        words[gpu] = "4090x1";
-        words.push("--yes");
-        words.extend(more);
-        self.world.run(&words)
-    }
-
-    /// Boxes that cost something.
-    fn living(&self) -> usize {
-        let state = self.cloud.state();
-        let living = state.boxes.iter().filter(|one| one.phase != Phase::Gone);
-        living.count()
-    }
-
-    fn pays_what_is_billed(&self, run: &str) {
-        let ours = self.world.status(run)["so_far"].clone();
-        let ours: Decimal = ours.to_string().parse().expect("a number");
-        let theirs = self.cloud.state().bill;
-        assert_eq!(
-            ours.round_dp(2),
-            theirs.round_dp(2),
-            "ours {ours}, theirs {theirs}"
-        );
-    }
-}
 
 #[test]
 fn a_training_on_a_rented_box_is_launched_followed_pulled_and_paid_for() {
@@ -114,4 +46,86 @@ fn a_training_on_a_rented_box_is_launched_followed_pulled_and_paid_for() {
     assert_eq!(rented.living(), 0, "the box is destroyed");
     assert!(world.ok(&["orphans"]).contains("no orphans"));
     rented.pays_what_is_billed("cells");
+}
+
+#[test]
+fn killed_between_the_order_and_the_boxs_id_there_is_one_box_and_it_is_adopted() {
+    let Some(rented) = rented() else { return };
+    let world = &rented.world;
+    let slow = Armed::once(Fault::Latency { ms: 60_000 });
+    rented.cloud.arm(slow.on(Operation::Create));
+    let words = rented.launch_words(&[]);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut launch = world.spawn(&words);
+    eventually("the box is made", || (rented.living() == 1).then_some(()));
+    kill(i32::try_from(launch.id()).expect("a pid"));
+    launch.wait().expect("it was ours");
+    assert_eq!(world.status("cells")["instance"], serde_json::Value::Null);
+
+    world.let_epochs_pass(3);
+    let waited = world.run(&["wait", "cells"]);
+    assert!(waited.status.success(), "{}", text(&waited));
+    assert_eq!(world.status("cells")["outcome"], "completed");
+    assert_eq!(rented.cloud.count(Operation::Create), 1);
+    assert_eq!((rented.living(), rented.cloud.state().boxes.len()), (0, 1));
+    rented.pays_what_is_billed("cells");
+}
+
+#[test]
+fn an_offer_that_is_gone_and_a_box_that_lets_nobody_in_are_passed_over() {
+    let Some(rented) = rented() else { return };
+    let world = &rented.world;
+    // The first offer is gone. Then a box runs whose sshd refuses everybody, then one that lacks its GPU.
+    rented.cloud.arm(Fault::OfferGone);
+    for (fault, skip) in [(Fault::SshRefused, 1), (Fault::GpuMissing, 2)] {
+        rented.cloud.arm(Armed {
+            skip,
+            ..Armed::once(fault)
+        });
+    }
+    let launched = rented.launch(&["--boot-deadline", "3s", "--accept-price"]);
+    let said = text(&launched);
+    assert!(launched.status.success(), "{said}");
+    assert!(
+        said.contains("did not come up") && said.contains(" lost on it"),
+        "{said}"
+    );
+    assert!(said.contains("came up without GPUs"), "{said}");
+    assert_eq!((rented.living(), rented.cloud.state().boxes.len()), (1, 3));
+
+    world.ok(&["destroy", "cells", "--force", "--yes"]);
+    assert_eq!(rented.living(), 0);
+    rented.pays_what_is_billed("cells");
+    // Both machines are remembered, and the one whose offer was only gone is not.
+    let plan = world.json(&["launch", "-n", "--gpu", "4090x1", "--command", "true"]);
+    let notes = plan["notes"].to_string();
+    assert_eq!(notes.matches("is left out").count(), 2, "{notes}");
+    assert!(
+        notes.contains("without GPUs") && notes.contains("never came up"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn a_box_that_lacks_the_key_gets_it_and_one_that_costs_more_than_agreed_goes_back() {
+    let Some(rented) = rented() else { return };
+    let world = &rented.world;
+    rented.cloud.arm(Fault::PriceChange { percent: 20 });
+    let launched = rented.launch(&[]);
+    let said = text(&launched);
+    assert_eq!(launched.status.code(), Some(6), "{said}");
+    assert!(said.contains("is the most that was agreed to"), "{said}");
+    assert_eq!((rented.living(), rented.cloud.state().boxes.len()), (0, 1));
+    rented.pays_what_is_billed("cells");
+
+    // The vendor takes the key in a call of its own, after the box is there.
+    let refused = Armed::once(Fault::ErrorBeforeCommit { status: 500 });
+    rented.cloud.arm(refused.on(Operation::Keys));
+    let launched = rented.launch(&[]);
+    let said = text(&launched);
+    assert!(launched.status.success(), "{said}");
+    assert!(said.contains("bring the key to the box"), "{said}");
+    assert_eq!((rented.living(), rented.cloud.state().boxes.len()), (1, 2));
+    world.ok(&["destroy", "cells", "--force", "--yes"]);
+    assert_eq!(rented.living(), 0);
 }

@@ -11,4 +11,5 @@ mod json_docs;
 mod main_job;
 mod real_training;
 mod refusals;
+mod rented;
 mod world;

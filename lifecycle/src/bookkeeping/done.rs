@@ -161,7 +161,10 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
                 run.accepted_at = Some(now);
             }
         }
-        Action::Restore { .. } | Action::PushNow { .. } | Action::EndTraining { .. } => {}
+        Action::Authorize { .. }
+        | Action::Restore { .. }
+        | Action::PushNow { .. }
+        | Action::EndTraining { .. } => {}
     }
 }
 
@@ -215,6 +218,7 @@ fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
         waking_since: None,
         running_since: None,
         offer,
+        fault: None,
     });
     run.lost_at = None;
     (run.destroy_ordered_at, run.destroy_outcome) = (None, None);

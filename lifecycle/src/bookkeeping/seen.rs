@@ -5,10 +5,11 @@ use gpurun_pricing::BilledState;
 
 use super::done::outcome_of;
 use super::intervals;
+use crate::action::Step;
 use crate::observation::{
     CheckpointView, InstanceView, Observation, Sighting, TrainingState, TrainingView,
 };
-use crate::run::{Dated, Ended, Outcome, Phase, RunRecord, TriedOffer};
+use crate::run::{Dated, Ended, Intent, Outcome, Phase, RunRecord, TriedOffer};
 use crate::time::{later, seconds};
 
 /// Takes one look into the record.
@@ -65,7 +66,14 @@ fn instance(run: &mut RunRecord, view: &InstanceView, at: DateTime<Utc>) {
         InstanceView::Absent if known.is_none() && run.destroy_ordered_at.is_some() => {
             gone(run, at)
         }
-        InstanceView::Running { id, since, .. } if same(id) => {
+        InstanceView::Running {
+            id,
+            since,
+            zero_gpus,
+        } if same(id) => {
+            if let (true, Some(instance)) = (*zero_gpus, &mut run.instance) {
+                instance.fault = Some("it came up without GPUs".to_owned());
+            }
             if was_stopped(run) || restarted(run, *since) {
                 run.phase = run.phase.min(Phase::Rented);
                 run.ready_at = None;
@@ -78,8 +86,12 @@ fn instance(run: &mut RunRecord, view: &InstanceView, at: DateTime<Utc>) {
             wakes(run, since.unwrap_or(at));
             enter(run, BilledState::Running, *since, at);
         }
+        InstanceView::Locked { id } if same(id) => enter(run, BilledState::Running, None, at),
         // A broken host isn't free until the provider says so.
-        InstanceView::Broken { id, since, .. } if same(id) => {
+        InstanceView::Broken { id, since, why } if same(id) => {
+            if let Some(instance) = &mut run.instance {
+                instance.fault = Some(why.clone());
+            }
             enter(run, BilledState::Running, *since, at);
         }
         InstanceView::Stopped { id, since } if same(id) => {
@@ -145,29 +157,15 @@ fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
     if let Some(account) = run.accounts.last_mut() {
         intervals::close(&mut account.intervals, until);
     }
-    let offer = run.instance.take().and_then(|instance| instance.offer);
     let given_back = run.destroy_ordered_at.take().is_some();
-    if let (Some(outcome), None) = (run.destroy_outcome.take(), &run.ended) {
-        run.ended = Some(Ended { outcome, at });
+    let outcome = run.destroy_outcome.take();
+    let in_vain = run.launches == 0 && run.ended.is_none() && run.intent == Intent::Run;
+    if in_vain && matches!(outcome, None | Some(Outcome::NeverStarted)) {
+        run.tried.extend(tried(run, given_back, at));
     }
-    if run.launches == 0 && run.ended.is_none() {
-        let failure = run.failures.iter().max_by_key(|failure| failure.last_at);
-        let why = match failure {
-            Some(failure) => format!("could not {}: {}", failure.step.describe(), failure.message),
-            None if given_back => "it never came up".to_owned(),
-            None => "the provider took it away".to_owned(),
-        };
-        let lost = run.costs(at).pop().map(|cost| cost.so_far);
-        run.tried.extend(offer.map(|id| {
-            let offer = run.spec.offers.iter().find(|offer| offer.id == id);
-            TriedOffer {
-                host: offer.and_then(|offer| offer.host.clone()),
-                offer: id,
-                at,
-                why,
-                lost,
-            }
-        }));
+    run.instance = None;
+    if let (Some(outcome), None) = (outcome, &run.ended) {
+        run.ended = Some(Ended { outcome, at });
     }
     if run.phase != Phase::Ended {
         run.phase = Phase::Requested;
@@ -176,6 +174,34 @@ fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
     run.failures.clear();
     run.stop_ordered_at = None;
     run.ready_at = None;
+}
+
+/// The offer whose box is gone before anything ran on it, and whether its machine is to blame: an engine that can't be
+/// installed or data that can't be staged is not its fault.
+fn tried(run: &RunRecord, given_back: bool, at: DateTime<Utc>) -> Option<TriedOffer> {
+    let instance = run.instance.as_ref()?;
+    let offer = instance.offer.clone()?;
+    let failure = run.failures.iter().max_by_key(|failure| failure.last_at);
+    let why = match (failure, &instance.fault) {
+        (_, Some(fault)) => fault.clone(),
+        (Some(failure), None) => {
+            format!("could not {}: {}", failure.step.describe(), failure.message)
+        }
+        (None, None) if given_back => "it never came up".to_owned(),
+        (None, None) => "the provider took it away".to_owned(),
+    };
+    let to_blame =
+        instance.fault.is_some() || failure.is_none_or(|failure| failure.step == Step::Prove);
+    let offered = run.spec.offers.iter().find(|offered| offered.id == offer);
+    Some(TriedOffer {
+        host: offered
+            .filter(|_| to_blame)
+            .and_then(|offered| offered.host.clone()),
+        lost: run.costs(at).pop().map(|cost| cost.so_far),
+        offer,
+        at,
+        why,
+    })
 }
 
 fn training(run: &mut RunRecord, view: &TrainingView, at: DateTime<Utc>) {

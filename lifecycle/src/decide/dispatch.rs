@@ -49,7 +49,9 @@ fn one_box(case: &Case<'_>, view: &InstanceView) -> Plan {
     if known != Some(id)
         && !matches!(
             view,
-            InstanceView::Running { .. } | InstanceView::Creating { .. }
+            InstanceView::Running { .. }
+                | InstanceView::Creating { .. }
+                | InstanceView::Locked { .. }
         )
     {
         let why = "a box with our label is there and the ledger doesn't know it yet";

@@ -90,6 +90,13 @@ pub(super) fn give_back(case: &Case<'_>, why: &str, goes_on: bool) -> String {
     format!("{why}: given back, it would cost {running} for nothing; {next}")
 }
 
+/// What a box of no use has cost.
+pub(super) fn lost(case: &Case<'_>, why: &str) -> String {
+    let costs = case.run.costs(case.now);
+    let lost = costs.last().map(|cost| cost.so_far).unwrap_or_default();
+    format!("{why}; {lost} lost on it")
+}
+
 pub(super) fn lease(case: &Case<'_>, ready_at: DateTime<Utc>, until: DateTime<Utc>) -> String {
     let lease = case.run.spec.stop.lease;
     let (ready, end) = (since(case, ready_at), clock(until));

@@ -44,7 +44,7 @@ fn without_gpus(case: &Case<'_>, id: &str) -> Plan {
         })
         .attention(
             AttentionKind::NoCapacity,
-            why,
+            explain::lost(case, why),
             "nothing to do where the run goes on elsewhere by itself",
         )
         .plan()

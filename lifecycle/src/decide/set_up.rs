@@ -187,6 +187,10 @@ fn give_up(case: &Case<'_>, id: &str, failure: &StepFailure) -> Plan {
         explain::give_back(case, &why, outcome.is_none()),
     )
     .action(destroy)
-    .attention(AttentionKind::SetUpFailed, why, remedy)
+    .attention(
+        AttentionKind::SetUpFailed,
+        explain::lost(case, &why),
+        remedy,
+    )
     .plan()
 }

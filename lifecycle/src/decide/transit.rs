@@ -20,6 +20,7 @@ pub(super) fn decide(case: &Case<'_>, id: &str, view: &InstanceView) -> Plan {
     }
     match view {
         InstanceView::Creating { since, .. } => creating(case, id, *since),
+        InstanceView::Locked { .. } => locked(case, id),
         InstanceView::Broken { why, .. } => broken(case, id, why),
         _ => stopping(case),
     }
@@ -66,6 +67,18 @@ fn creating(case: &Case<'_>, id: &str, since: Option<DateTime<Utc>>) -> Plan {
     }
     let why = format!("the box did not come up in {}", explain::since(case, from));
     give_back(case, id, &why)
+}
+
+/// As one that comes up, with another try to get in.
+fn locked(case: &Case<'_>, id: &str) -> Plan {
+    let mut plan = creating(case, id, None);
+    let known = case.run.instance.as_ref();
+    if plan.verdict.kind == VerdictKind::Wait && known.is_some_and(|known| known.id == id) {
+        plan.actions.push(Action::Authorize {
+            target: case.target(id),
+        });
+    }
+    plan
 }
 
 /// The provider's word is not the training's: while that goes on, or nobody knows, nothing is ended.
@@ -117,7 +130,7 @@ fn give_back(case: &Case<'_>, id: &str, why: &str) -> Plan {
         })
         .attention(
             AttentionKind::SetUpFailed,
-            why,
+            explain::lost(case, why),
             "nothing to do where the run goes on elsewhere by itself",
         )
         .plan()

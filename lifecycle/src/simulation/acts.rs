@@ -64,7 +64,9 @@ impl World {
             Action::DestroyInstance { .. } => {
                 self.put(&id, BoxState::Gone, Trouble::DestroyRefused)
             }
-            Action::Adopt { .. } | Action::Close { .. } => ActionResult::done(),
+            Action::Adopt { .. } | Action::Authorize { .. } | Action::Close { .. } => {
+                ActionResult::done()
+            }
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) async fn open(
             "only the machine that rented the box has its key; `gpurun destroy` ends it from anywhere",
         )
     })?;
-    let mut tried = Vec::new();
+    let (mut tried, mut locked) = (Vec::new(), false);
     for endpoint in &access.endpoints {
         match enter(endpoint, instance, &access.user, &key, keys).await {
             Ok(session) => {
@@ -49,8 +49,10 @@ pub(super) async fn open(
                     "whoever answers there is not the box that was rented: nothing was sent; `gpurun destroy` ends it",
                 ));
             }
-            Err(Refusal::No(why)) => {
-                tried.push(format!("{}:{}: {why}", endpoint.host, endpoint.port));
+            Err(Refusal::No(why)) => tried.push(at(endpoint, &why)),
+            Err(Refusal::Locked(why)) => {
+                locked = true;
+                tried.push(at(endpoint, &why));
             }
         }
     }
@@ -58,8 +60,15 @@ pub(super) async fn open(
         [] => "its provider names no address".to_owned(),
         ways => ways.join("; "),
     };
-    Err(RemoteError::temporary(
-        format!("no way into box {instance} by SSH: {ways}"),
-        "a box may take minutes to answer; `gpurun status` says when it is given back",
-    ))
+    Err(RemoteError {
+        locked,
+        ..RemoteError::temporary(
+            format!("no way into box {instance} by SSH: {ways}"),
+            "a box may take minutes to answer; `gpurun status` says when it is given back",
+        )
+    })
+}
+
+fn at(endpoint: &SshEndpoint, why: &str) -> String {
+    format!("{}:{}: {why}", endpoint.host, endpoint.port)
 }

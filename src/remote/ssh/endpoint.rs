@@ -19,6 +19,8 @@ const WINDOW_BYTES: u32 = 16 << 20;
 /// Why nobody let us in.
 pub(super) enum Refusal {
     No(String),
+    /// It doesn't know our key.
+    Locked(String),
     /// Another host key than the one pinned.
     Stranger(String),
 }
@@ -82,7 +84,7 @@ pub(super) async fn enter(
     let key = PrivateKeyWithHashAlg::new(Arc::new(key.clone()), None);
     let login = tokio::time::timeout(CONNECT, session.authenticate_publickey(user, key)).await;
     if !login.map_err(late)?.map_err(said)?.success() {
-        return Err(Refusal::No(format!(
+        return Err(Refusal::Locked(format!(
             "the box doesn't let {user} in with the run's key"
         )));
     }

@@ -464,3 +464,34 @@ fn r24_a_laptop_that_slept_finds_the_right_times() {
         "looking twice changes nothing"
     );
 }
+
+#[test]
+fn a_box_that_does_not_know_the_key_gets_it_again_until_its_time_is_up() {
+    let mut run = rented();
+    let locked = || InstanceView::Locked {
+        id: "box-1".to_owned(),
+    };
+    let plan = look(&mut run, &observation(0.1, locked()));
+    assert_eq!(steps(&plan), [Step::Authorize]);
+    assert_eq!(plan.verdict.kind, VerdictKind::Wait);
+    let plan = look(&mut run, &observation(0.3, locked()));
+    assert_eq!(steps(&plan), [Step::DestroyInstance]);
+    let mut unknown = requested();
+    let plan = look(&mut unknown, &observation(0.0, locked()));
+    assert_eq!(steps(&plan), [Step::Adopt]);
+}
+
+#[test]
+fn what_was_wrong_with_a_broken_box_is_kept_with_its_offer() {
+    let mut run = rented();
+    let broken = InstanceView::Broken {
+        id: "box-1".to_owned(),
+        since: None,
+        why: "no space left on device".to_owned(),
+    };
+    let plan = look(&mut run, &observation(0.1, broken));
+    assert_eq!(steps(&plan), [Step::DestroyInstance]);
+    begin(&mut run, &plan.actions[0], at(0.1));
+    look(&mut run, &observation(0.2, InstanceView::Absent));
+    assert_eq!(run.tried[0].why, "no space left on device");
+}

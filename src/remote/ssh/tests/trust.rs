@@ -76,7 +76,7 @@ async fn only_the_runs_own_key_opens_its_box() -> Outcome {
         .err()
         .ok_or("another run's key was taken")?;
     assert!(
-        shut.temporary && shut.message.contains("doesn't let root in"),
+        shut.temporary && shut.locked && shut.message.contains("doesn't let root in"),
         "{shut}"
     );
     assert!(

@@ -1,0 +1,78 @@
+//! A simulated Vast.ai whose boxes have an sshd of their own, and a world that rents there.
+
+use crate::world::World;
+use gpurun_clouds::boxes::BoxKind;
+use gpurun_clouds::vast::Vast;
+use gpurun_clouds::{ClockKind, Cloud, Phase, SimConfig};
+use rust_decimal::Decimal;
+use std::process::Output;
+
+/// A marketplace, and a world that has its key.
+pub(crate) struct Rented {
+    pub(crate) world: World,
+    pub(crate) cloud: Cloud,
+}
+
+/// `None`, said aloud, where this machine can't run boxes.
+pub(crate) fn rented() -> Option<Rented> {
+    let config = SimConfig {
+        clock: ClockKind::Real,
+        boxes: BoxKind::Plain,
+        ..SimConfig::default()
+    };
+    let cloud = match Vast::start(config) {
+        Ok(cloud) => cloud,
+        Err(error) => {
+            skip(&error);
+            return None;
+        }
+    };
+    let mut world = World::new();
+    world.set("VAST_URL", cloud.url());
+    world.set("VAST_API_KEY", cloud.key());
+    Some(Rented { world, cloud })
+}
+
+#[expect(clippy::print_stderr, reason = "a test that can't run says so")]
+fn skip(error: &gpurun_clouds::SimError) {
+    eprintln!("skipped: {error}");
+}
+
+impl Rented {
+    /// Launches the small training of three epochs, with these words besides.
+    pub(crate) fn launch(&self, more: &[&str]) -> Output {
+        let words = self.launch_words(more);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.world.run(&words)
+    }
+
+    pub(crate) fn launch_words(&self, more: &[&str]) -> Vec<String> {
+        let mut words = self.world.launch_arguments("cells", 3);
+        for word in &mut words {
+            if word == "cpu" {
+                "4090x1".clone_into(word);
+            }
+        }
+        words.push("--yes".to_owned());
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        words
+    }
+
+    /// Boxes that cost something.
+    pub(crate) fn living(&self) -> usize {
+        let state = self.cloud.state();
+        let living = state.boxes.iter().filter(|one| one.phase != Phase::Gone);
+        living.count()
+    }
+
+    pub(crate) fn pays_what_is_billed(&self, run: &str) {
+        let ours = self.world.status(run)["so_far"].clone();
+        let ours: Decimal = ours.to_string().parse().expect("a number");
+        let theirs = self.cloud.state().bill;
+        assert_eq!(
+            ours.round_dp(2),
+            theirs.round_dp(2),
+            "ours {ours}, theirs {theirs}"
+        );
+    }
+}

@@ -11,6 +11,7 @@
 pub mod boxes;
 mod core;
 pub mod lambda;
+pub mod runpod;
 pub mod vast;
 
 pub use crate::core::*;

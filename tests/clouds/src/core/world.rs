@@ -326,6 +326,13 @@ impl World {
         }
     }
 
+    /// Removes what is on a box's disk; a start makes it anew.
+    pub(crate) fn wipe(&mut self, id: &str) {
+        if let Err(error) = self.boxes.destroy(id) {
+            self.mishaps.push(error.to_string());
+        }
+    }
+
     pub(super) fn take_gpus(&mut self, machine: u64, gpus: u32) {
         if let Some(machine) = self.machines.iter_mut().find(|it| it.id == machine) {
             machine.free = machine.free.saturating_sub(gpus);

@@ -14,6 +14,7 @@ pub mod lambda;
 pub mod local;
 mod provider;
 mod registry;
+pub mod runpod;
 pub mod vast;
 mod volume;
 mod wire;

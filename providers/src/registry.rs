@@ -6,6 +6,7 @@ use crate::config::CloudConfig;
 use crate::lambda::{self, Lambda};
 use crate::local::{Local, LocalConfig};
 use crate::provider::Provider;
+use crate::runpod::{self, RunPod};
 use crate::vast::{self, Vast};
 
 /// The settings of all providers, resolved.
@@ -21,6 +22,7 @@ pub fn registry(config: &RegistryConfig) -> Vec<Box<dyn Provider>> {
     let mut providers: Vec<Box<dyn Provider>> = vec![Box::new(Local::new(config.local.clone()))];
     let cloud = |name: &str| config.clouds.get(name);
     providers.extend(cloud(vast::NAME).map(|config| Box::new(Vast::new(config)) as _));
+    providers.extend(cloud(runpod::NAME).map(|config| Box::new(RunPod::new(config)) as _));
     providers.extend(cloud(lambda::NAME).map(|config| Box::new(Lambda::new(config)) as _));
     providers
 }

@@ -170,7 +170,7 @@ impl Provider for Liar {
 fn all_providers() -> Vec<Box<dyn Provider>> {
     registry(&RegistryConfig {
         local: LocalConfig::new(PathBuf::from("/nowhere")),
-        clouds: ["vast", "lambda"]
+        clouds: ["vast", "runpod", "lambda"]
             .map(|name| (name.to_owned(), CloudConfig::default()))
             .into(),
     })

@@ -4,4 +4,5 @@ mod conformance;
 mod harness;
 mod lambda;
 mod local;
+mod runpod;
 mod vast;

@@ -5,10 +5,11 @@ mod sim;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gpurun_clouds::{Cloud, SimConfig, SimError, lambda, vast};
+use gpurun_clouds::{Cloud, SimConfig, SimError, lambda, runpod, vast};
 use gpurun_pricing::Gigabytes;
 use gpurun_providers::conformance::{Harness, World};
 use gpurun_providers::lambda::Lambda;
+use gpurun_providers::runpod::RunPod;
 use gpurun_providers::vast::Vast;
 use gpurun_providers::{CloudConfig, OfferRequest, Provider};
 use rust_decimal::Decimal;
@@ -26,11 +27,17 @@ pub(crate) struct Simulated {
 }
 
 /// One for each cloud of the registry.
-pub(crate) const SIMULATED: [Simulated; 2] = [
+pub(crate) const SIMULATED: [Simulated; 3] = [
     Simulated {
         name: "vast",
         start: vast::Vast::start,
         client: |config| Box::new(Vast::new(config)),
+        gpu: "4090x1",
+    },
+    Simulated {
+        name: "runpod",
+        start: runpod::RunPod::start,
+        client: |config| Box::new(RunPod::new(config)),
         gpu: "4090x1",
     },
     Simulated {

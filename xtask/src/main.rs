@@ -6,6 +6,7 @@ mod bench_train;
 mod clouds;
 mod demo;
 mod libtorch;
+mod node;
 mod output;
 mod prerequisites;
 mod process;

@@ -29,7 +29,11 @@ impl Set {
     fn requirements(self) -> &'static [&'static str] {
         match self {
             Self::Quick => &["pycocotools==2.0.11", "onnx==1.23.2", "onnxruntime==1.32.0"],
-            Self::Clients => &["vastai==1.9.1", "lambda-ai-cloud-api-client==2.4.1"],
+            Self::Clients => &[
+                "vastai==1.9.1",
+                "lambda-ai-cloud-api-client==2.4.1",
+                "runpod==1.12.0",
+            ],
             Self::Full => &[
                 "torch==2.13.0",
                 "libreyolo==1.6.0",

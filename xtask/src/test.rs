@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything a change must pass; `--full` adds the long ones.
 
 use crate::process::{cargo, root, run};
-use crate::{Error, libtorch, prerequisites, python};
+use crate::{Error, libtorch, node, prerequisites, python};
 
 /// Formatting, lints as errors, then every test of the workspace.
 pub(crate) fn run_all(options: &[String]) -> Result<(), Error> {
@@ -27,12 +27,14 @@ pub(crate) fn run_all(options: &[String]) -> Result<(), Error> {
         python::Set::Quick
     })?;
     let clients = python::environment(python::Set::Clients)?;
+    let node_clients = node::environment()?;
     // The command line's tests drive the companion binary too.
     run(cargo().args(["build", "--package", "gpurun-train"]))?;
     let mut test = cargo();
     test.args(["test", "--workspace", "--no-fail-fast"])
         .env("GPURUN_PYTHON", &python)
         .env("GPURUN_CLIENTS_PYTHON", &clients)
+        .envs(node_clients.map(|folder| ("GPURUN_CLIENTS_NODE", folder)))
         .env("GPURUN_TRAIN", root().join("target/debug/gpurun-train"))
         // Two threads that spin for each other on a busy machine cost more than they bring.
         .env("OMP_WAIT_POLICY", "PASSIVE");

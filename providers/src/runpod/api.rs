@@ -189,7 +189,7 @@ pub(super) struct NetworkVolume {
     /// GB.
     #[serde(default, deserialize_with = "wire::optional_decimal")]
     pub(super) size: Option<Decimal>,
-    #[serde(rename = "dataCenterId")]
+    #[serde(rename = "dataCenter", alias = "dataCenterId")]
     pub(super) data_center: Option<String>,
     #[serde(rename = "createdAt")]
     pub(super) created_at: Option<DateTime<Utc>>,

@@ -15,7 +15,7 @@ impl Volumes for RunPod {
     async fn create(&self, request: &VolumeRequest) -> Result<Volume> {
         let size = request.size.amount().ceil().to_string();
         let body = json!({
-            "name": request.name, "size": size.parse::<u64>().ok(), "dataCenterId": request.place,
+            "name": request.name, "size": size.parse::<u64>().ok(), "dataCenter": request.place,
         });
         let made: NetworkVolume = self.make(api::create_volume(body)).await?;
         Ok(convert::volume(made))

@@ -163,15 +163,12 @@ fn keys(world: &World, wanted: &Wanted) -> Vec<String> {
     if !wanted.args.is_empty() {
         return Vec::new();
     }
+    // What the request sets itself is left as it is.
+    if let Some(own) = wanted.env.get("PUBLIC_KEY").and_then(Value::as_str) {
+        return own.lines().map(str::to_owned).collect();
+    }
     let account = world.keys.iter().map(|key| key.line.clone());
-    let own = wanted.env.get("PUBLIC_KEY").and_then(Value::as_str);
-    let own = own.into_iter().flat_map(str::lines).map(str::to_owned);
-    let account: Vec<String> = if wanted.start_ssh {
-        account.collect()
-    } else {
-        Vec::new()
-    };
-    account.into_iter().chain(own).collect()
+    account.filter(|_| wanted.start_ssh).collect()
 }
 
 fn read(body: &Value) -> Result<Wanted, Reply> {

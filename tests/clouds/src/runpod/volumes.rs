@@ -50,12 +50,17 @@ pub(crate) fn alive(world: &World) -> impl Iterator<Item = &SimVolume> {
 }
 
 fn create(world: &mut World, body: &Value) -> Reply {
+    let known = ["name", "size", "dataCenter", "type"];
+    let mut names = body.as_object().into_iter().flatten().map(|(name, _)| name);
+    if let Some(unknown) = names.find(|name| !known.contains(&name.as_str())) {
+        return invalid(format!("$: additional properties '{unknown}' not allowed"));
+    }
     let (Some(name), Some(place), Some(size)) = (
         body["name"].as_str(),
-        body["dataCenterId"].as_str(),
+        body["dataCenter"].as_str(),
         body.get("size").and_then(decimal),
     ) else {
-        return invalid("$: name, size and dataCenterId are required");
+        return invalid("$: name, size and dataCenter are required");
     };
     let is_there = world
         .machines
@@ -114,6 +119,6 @@ fn no_volume() -> Reply {
 pub(crate) fn shown(volume: &SimVolume) -> Value {
     json!({
         "id": volume.id, "name": volume.name, "size": number(volume.size_gb),
-        "dataCenterId": volume.region, "createdAt": super::view::stamp(volume.created_at),
+        "dataCenter": volume.region, "type": "STANDARD", "createdAt": super::view::stamp(volume.created_at),
     })
 }

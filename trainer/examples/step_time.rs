@@ -1,13 +1,13 @@
 //! Where one training step's time goes, in CPU milliseconds of a single thread:
 //!
-//! `OMP_NUM_THREADS=1 cargo run --release -p gpurun-train --example step_time -- [size] [side] [batch] [nchw]`
+//! `OMP_NUM_THREADS=1 cargo run --release -p gpurun-train --example step_time -- [model] [side] [batch] [nchw]`
 #![expect(clippy::print_stdout, reason = "prints its measurements")]
 
 use std::error::Error;
 use std::fs;
 
-use gpurun_train::loss::{DetectionLoss, pad_targets};
-use gpurun_train::model::{Size, Yolo9, Yolo9Config};
+use gpurun_train::loss::{Loss, pad_targets};
+use gpurun_train::model::{Architecture, Network, NetworkConfig};
 use gpurun_train::optim::{Ema, EmaConfig, Optimizer, OptimizerConfig};
 use tch::{Device, Kind, Tensor};
 
@@ -19,27 +19,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let argument = |index: usize, default: &'static str| {
         arguments.get(index).map_or(default, |text| text.as_str())
     };
-    let size: Size = argument(0, "t").parse()?;
+    let architecture: Architecture = argument(0, "yolo9-t").parse()?;
     let (side, batch): (i64, i64) = (argument(1, "320").parse()?, argument(2, "8").parse()?);
     let channels_last = argument(3, "nhwc") != "nchw";
     tch::set_num_threads(1);
     tch::manual_seed(0);
     for aux in [false, true] {
-        let mut model = Yolo9::new(
-            &Yolo9Config {
-                size,
-                nc: 3,
-                class_width: None,
-                aux,
-            },
-            Device::Cpu,
-        );
+        let mut model = Network::new(NetworkConfig::scratch(architecture, 3, aux), Device::Cpu);
         if channels_last {
             model.to_channels_last();
         }
         let rows = measure(&model, side, batch)?;
         println!(
-            "size {size}, {side} px, batch {batch}, auxiliary branch: {aux}, kernels as NHWC: {channels_last}"
+            "{architecture}, {side} px, batch {batch}, auxiliary branch: {aux}, kernels as NHWC: {channels_last}"
         );
         for (phase, milliseconds) in &rows {
             println!("  {phase:<24} {milliseconds:8.1} ms");
@@ -56,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// CPU time per phase, the mean of all steps but the first two.
 fn measure(
-    model: &Yolo9,
+    model: &Network,
     side: i64,
     batch: i64,
 ) -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> {
@@ -75,7 +67,7 @@ fn measure(
         phases.recording = step > 1;
         let outputs = phases.time("forward", || Ok(model.forward_train(&x)))?;
         let items = phases.time("loss", || {
-            Ok(DetectionLoss::default().compute(&outputs, &targets))
+            Ok(Loss::new(model.family(), 0.25, None).compute(&outputs, &targets))
         })?;
         phases.time("clear gradients", || Ok(sgd.zero_grad()?))?;
         phases.time("backward", || {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gpurun_train::checkpoint::{Checkpoint, Metadata};
-use gpurun_train::model::{Size, Yolo9, Yolo9Config};
+use gpurun_train::model::{Network, Yolo9Config, Yolo9Size};
 use gpurun_train::onnx::{ExportConfig, export};
 use tch::{Device, Kind, Tensor};
 
@@ -41,14 +41,14 @@ fn python() -> Option<String> {
 }
 
 /// A network whose normalisations have seen something.
-fn network(size: Size, classes: i64) -> Yolo9 {
+fn network(size: Yolo9Size, classes: i64) -> Network {
     let config = Yolo9Config {
         size,
         nc: classes,
         class_width: None,
         aux: true,
     };
-    let network = Yolo9::new(&config, Device::Cpu);
+    let network = Network::new(config, Device::Cpu);
     tch::no_grad(|| {
         for _ in 0..3 {
             let noise = Tensor::rand([2, 3, SIDE, SIDE], (Kind::Float, Device::Cpu));
@@ -58,8 +58,8 @@ fn network(size: Size, classes: i64) -> Yolo9 {
     network
 }
 
-fn save(network: &Yolo9, size: Size, path: &Path) {
-    let classes = usize::try_from(network.config().nc).unwrap();
+fn save(network: &Network, size: Yolo9Size, path: &Path) {
+    let classes = usize::try_from(network.config().classes()).unwrap();
     let checkpoint = Checkpoint {
         metadata: Metadata {
             model_family: "yolo9".to_owned(),
@@ -100,10 +100,10 @@ fn read(path: &Path) -> Tensor {
 fn onnxruntime_finds_what_we_find() {
     let Some(python) = python() else { return };
     for (size, classes, dynamic) in [
-        (Size::T, 3, true),
-        (Size::S, 2, false),
-        (Size::M, 1, false),
-        (Size::C, 80, false),
+        (Yolo9Size::T, 3, true),
+        (Yolo9Size::S, 2, false),
+        (Yolo9Size::M, 1, false),
+        (Yolo9Size::C, 80, false),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let network = network(size, classes);

@@ -1,17 +1,17 @@
 //! Initial values follow from the seed. Alone in its process: libtorch's generator is global.
 
-use gpurun_train::model::{Size, Yolo9, Yolo9Config};
+use gpurun_train::model::{Network, Yolo9Config, Yolo9Size};
 use tch::{Device, Tensor};
 
 fn made(seed: i64) -> Vec<(String, Tensor)> {
     tch::manual_seed(seed);
     let config = Yolo9Config {
-        size: Size::T,
+        size: Yolo9Size::T,
         nc: 3,
         class_width: None,
         aux: true,
     };
-    Yolo9::new(&config, Device::Cpu).state_dict()
+    Network::new(config, Device::Cpu).state_dict()
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn checkpoint() -> Checkpoint {
             position: Some(Position {
                 step: 12,
                 batch: 13,
-                loss_sums: [1.0, 0.5, 0.25, 0.25],
+                loss_sums: vec![1.0, 0.5, 0.25, 0.25],
             }),
             row: Some("{\"epoch\":5}".to_owned()),
             loss: 3.25,

@@ -1,12 +1,9 @@
-//! What training minimises: targets are assigned to anchors, then three losses compare them.
+//! What training minimises: targets are assigned to anchors, then losses compare them.
 
-mod assign;
-mod boxes;
-mod detection;
+mod items;
 mod targets;
+mod yolo9;
 
-pub use detection::{DetectionLoss, LossItems};
+pub use items::{Loss, LossItems};
 pub use targets::pad_targets;
-
-#[cfg(test)]
-mod tests;
+pub use yolo9::Yolo9Loss;

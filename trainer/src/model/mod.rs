@@ -1,27 +1,20 @@
-//! YOLO9 (YOLOv9 as LibreYOLO builds it), sizes t, s, m and c.
+//! The networks: YOLO9 (t, s, m, c) and what every family shares.
 //!
-//! Every path segment equals PyTorch's, so that a state dict of one fits the other. Sources: the
-//! paper (Wang, Yeh, Liao: "YOLOv9: Learning What You Want to Learn Using Programmable Gradient
-//! Information", 2024) for the design, LibreYOLO 1.6.0 for names and widths.
+//! Every path segment equals PyTorch's, so that a state dict of one fits the other; names, widths and defaults are
+//! LibreYOLO 1.6.0's.
 
-mod backbone;
-mod blocks;
 mod conv;
+mod family;
 mod grid;
-mod head;
-mod neck;
-mod size;
+mod network;
 mod state;
 mod variables;
 mod yolo9;
 
+pub use family::{Architecture, Family, ParseArchitectureError};
 pub use grid::{AnchorGrid, STRIDES};
-pub use head::REG_MAX;
-pub(crate) use head::expected_distance;
-pub use size::{ParseSizeError, Size};
+pub use network::{HeadOutputs, Network, NetworkConfig};
 pub use state::{LoadError, LoadReport, ShapeMismatch};
 pub use variables::{Group, Parameter};
-pub use yolo9::{HeadOutputs, Yolo9, Yolo9Config};
-
-#[cfg(test)]
-mod tests;
+pub(crate) use yolo9::expected_distance;
+pub use yolo9::{REG_MAX, Yolo9Config, Yolo9Size};

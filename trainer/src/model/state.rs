@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use tch::Tensor;
 
-use super::size::Size;
+use super::family::Family;
+use super::network::Network;
 use super::variables::{Role, Variable};
-use super::yolo9::{Yolo9, Yolo9Config};
+use super::yolo9;
 
 /// What became of a state dict's tensors.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -43,8 +44,10 @@ pub enum LoadError {
     )]
     Shape(ShapeMismatch),
     /// No name is known.
-    #[error("none of the {found} tensors belongs to a YOLO9 network (the first is `{first}`)")]
+    #[error("none of the {found} tensors belongs to a {family} network (the first is `{first}`)")]
     Foreign {
+        /// The network's.
+        family: Family,
         /// How many there are.
         found: usize,
         /// The first one's name.
@@ -52,9 +55,11 @@ pub enum LoadError {
     },
     /// A tensor that tells the configuration is absent or has an unknown shape.
     #[error(
-        "`{name}` is {found}, which no size of YOLO9 has; are these YOLO9 weights of size t, s, m or c?"
+        "`{name}` is {found}, which no size of {family} has; are these weights of a detector of that family?"
     )]
     Configuration {
+        /// The family that the names are of, or are nearest to.
+        family: Family,
         /// The tensor looked at.
         name: &'static str,
         /// Its shape, or that it is absent.
@@ -70,49 +75,7 @@ impl LoadReport {
     }
 }
 
-impl Yolo9Config {
-    /// Reads the configuration off the shapes of a state dict.
-    ///
-    /// # Errors
-    /// When the tensors are not those of a YOLO9 network.
-    pub fn of_state_dict(state: &[(String, Tensor)]) -> Result<Self, LoadError> {
-        let outputs = |name: &'static str| {
-            let found = state.iter().find(|(key, _)| canonical(key) == name);
-            let shape = found.map(|(_, tensor)| tensor.size());
-            shape
-                .as_ref()
-                .and_then(|shape| shape.first().copied())
-                .ok_or_else(|| LoadError::Configuration {
-                    name,
-                    found: shape.map_or_else(|| "absent".into(), |shape| format!("{shape:?}")),
-                })
-        };
-        const STEM: &str = "backbone.conv0.conv.weight";
-        let first = || outputs("backbone.elan1.cv1.conv.weight");
-        let size = match (outputs(STEM)?, first()?) {
-            (16, _) => Size::T,
-            (64, _) => Size::C,
-            (32, 64) => Size::S,
-            (32, 128) => Size::M,
-            (stem, first) => {
-                return Err(LoadError::Configuration {
-                    name: STEM,
-                    found: format!("{stem} channels wide before {first}"),
-                });
-            }
-        };
-        Ok(Self {
-            size,
-            nc: outputs("head.cv3.0.2.weight")?,
-            class_width: Some(outputs("head.cv3.0.0.conv.weight")?),
-            aux: state
-                .iter()
-                .any(|(key, _)| canonical(key).starts_with("aux.")),
-        })
-    }
-}
-
-impl Yolo9 {
+impl Network {
     /// All tensors by name, in the order of PyTorch's `state_dict()`: parameters and statistics are
     /// the network's own (not copies), the counters are current.
     #[must_use]
@@ -155,13 +118,14 @@ impl Yolo9 {
                 expected: variable.tensor.size(),
                 found: tensor.size(),
             };
-            if !depends_on_classes(&variable.name) {
+            if !self.depends_on_classes(&variable.name) {
                 return Err(LoadError::Shape(mismatch));
             }
             report.other_classes.push(mismatch);
         }
         if pairs.is_empty() {
             return Err(LoadError::Foreign {
+                family: self.family(),
                 found: state.len(),
                 first: state
                     .first()
@@ -183,10 +147,16 @@ impl Yolo9 {
         self.batches.set(0);
         Ok(report)
     }
+
+    fn depends_on_classes(&self, name: &str) -> bool {
+        match self.family() {
+            Family::Yolo9 => yolo9::depends_on_classes(name),
+        }
+    }
 }
 
 /// The name without what wrappers and older versions put before it.
-fn canonical(name: &str) -> Cow<'_, str> {
+pub(super) fn canonical(name: &str) -> Cow<'_, str> {
     let name = name.strip_prefix("module.").unwrap_or(name);
     match name.strip_prefix("detect.") {
         Some(rest) => format!("head.{rest}").into(),
@@ -194,15 +164,25 @@ fn canonical(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The last layer of a class tower, and all of the auxiliary head's towers, whose width follows the
-/// classes too.
-fn depends_on_classes(name: &str) -> bool {
-    let mut segments = name.split('.');
-    match (segments.next(), segments.next()) {
-        (Some("aux_head"), Some("cv3")) => true,
-        (Some("head"), Some("cv3")) => segments.nth(1) == Some("2"),
-        _ => false,
-    }
+/// Length of the first dimension of a tensor that tells the configuration.
+///
+/// # Errors
+/// When it is absent or has none.
+pub(super) fn outputs_of(
+    family: Family,
+    state: &[(String, Tensor)],
+    name: &'static str,
+) -> Result<i64, LoadError> {
+    let found = state.iter().find(|(key, _)| canonical(key) == name);
+    let shape = found.map(|(_, tensor)| tensor.size());
+    shape
+        .as_ref()
+        .and_then(|shape| shape.first().copied())
+        .ok_or_else(|| LoadError::Configuration {
+            family,
+            name,
+            found: shape.map_or_else(|| "absent".into(), |shape| format!("{shape:?}")),
+        })
 }
 
 /// Constants that some writers store along.

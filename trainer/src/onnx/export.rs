@@ -16,7 +16,7 @@ use super::proto::{
 use crate::checkpoint::{Checkpoint, Metadata, read_safetensors};
 use crate::config::Code;
 use crate::libtorch;
-use crate::model::{Yolo9, Yolo9Config};
+use crate::model::{Network, NetworkConfig};
 use crate::run_dir::replace_file;
 use crate::train::TrainError;
 
@@ -74,14 +74,8 @@ impl fmt::Display for ExportReport {
 pub fn export(config: &ExportConfig) -> Result<ExportReport, TrainError> {
     libtorch::load().map_err(unusable)?;
     let (state, metadata) = read(&config.model)?;
-    let shape = Yolo9Config::of_state_dict(&state).map_err(unusable)?;
-    let network = Yolo9::new(
-        &Yolo9Config {
-            aux: false,
-            ..shape
-        },
-        Device::Cpu,
-    );
+    let shape = NetworkConfig::of_state_dict(&state).map_err(unusable)?;
+    let network = Network::new(shape.for_inference(), Device::Cpu);
     let report = network.load_state_dict(&state).map_err(unusable)?;
     if !report.is_complete() {
         return Err(unusable("tensors of the network are missing"));
@@ -93,7 +87,7 @@ pub fn export(config: &ExportConfig) -> Result<ExportReport, TrainError> {
         .next_multiple_of(32);
     let names = metadata.as_ref().map_or_else(
         || {
-            (0..shape.nc)
+            (0..shape.classes())
                 .map(|class| format!("class_{class}"))
                 .collect()
         },
@@ -121,7 +115,7 @@ pub fn export(config: &ExportConfig) -> Result<ExportReport, TrainError> {
         graph: Some(graph.finish(
             &predictions,
             value("images", batch.clone(), &[3, side, side]),
-            value("output", batch, &[4 + shape.nc, anchors]),
+            value("output", batch, &[4 + shape.classes(), anchors]),
         )),
         opset_import: vec![OperatorSet {
             domain: String::new(),
@@ -144,7 +138,7 @@ pub fn export(config: &ExportConfig) -> Result<ExportReport, TrainError> {
     Ok(ExportReport {
         schema_version: 1,
         source_model: config.model.display().to_string(),
-        model_family: "yolo9",
+        model_family: shape.family().name(),
         format: "onnx",
         output_path: path.display().to_string(),
         file_size_mb: (bytes.len() as f64 / 1e4).round() / 100.0,
@@ -178,7 +172,7 @@ fn read(path: &Path) -> Result<(State, Option<Metadata>), TrainError> {
 
 /// What LibreYOLO reads from a file to run it.
 fn properties(
-    shape: &Yolo9Config,
+    shape: &NetworkConfig,
     names: &[String],
     side: i64,
     padding: &str,
@@ -191,15 +185,15 @@ fn properties(
         .collect();
     let names = serde_json::Value::Object(names).to_string();
     let (size, classes, side) = (
-        shape.size.to_string(),
-        shape.nc.to_string(),
+        shape.architecture().size().to_owned(),
+        shape.classes().to_string(),
         side.to_string(),
     );
     let dynamic = if dynamic { "True" } else { "False" };
     let pairs = [
         ("schema_version", "1.0"),
         ("libreyolo_version", "1.6.0"),
-        ("model_family", "yolo9"),
+        ("model_family", shape.family().name()),
         ("size", &size),
         ("model_size", &size),
         ("task", "detect"),

@@ -2,7 +2,7 @@
 
 use tch::Tensor;
 
-use crate::model::Yolo9;
+use crate::model::Network;
 use crate::shim::{self, ShimError};
 
 /// How fast the average follows.
@@ -26,7 +26,7 @@ impl Default for EmaConfig {
 /// A copy of the network that holds the average of all its parameters and statistics.
 #[derive(Debug)]
 pub struct Ema {
-    model: Yolo9,
+    model: Network,
     averages: Vec<Tensor>,
     updates: u64,
     config: EmaConfig,
@@ -35,7 +35,7 @@ pub struct Ema {
 impl Ema {
     /// An average that starts at the network's present values.
     #[must_use]
-    pub fn new(model: &Yolo9, config: EmaConfig) -> Self {
+    pub fn new(model: &Network, config: EmaConfig) -> Self {
         let copy = model.frozen_copy();
         let averages = copy.float_tensors();
         Self {
@@ -48,7 +48,7 @@ impl Ema {
 
     /// The average as a network: for validation, and for saving by its state dict.
     #[must_use]
-    pub fn model(&self) -> &Yolo9 {
+    pub fn model(&self) -> &Network {
         &self.model
     }
 
@@ -67,7 +67,7 @@ impl Ema {
     ///
     /// # Errors
     /// When libtorch refuses, such as for memory.
-    pub fn update(&mut self, model: &Yolo9) -> Result<(), ShimError> {
+    pub fn update(&mut self, model: &Network) -> Result<(), ShimError> {
         self.updates += 1;
         shim::foreach_lerp(&self.averages, &model.float_tensors(), 1.0 - self.decay())
     }

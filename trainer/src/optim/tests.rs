@@ -7,8 +7,8 @@ use serde_json::Value;
 use tch::{Device, Kind, Tensor};
 
 use super::*;
-use crate::loss::{DetectionLoss, pad_targets};
-use crate::model::{Group, Parameter, Size, Yolo9, Yolo9Config};
+use crate::loss::{Yolo9Loss, pad_targets};
+use crate::model::{Group, Network, Parameter, Yolo9Config, Yolo9Size};
 use crate::testing::{Tensors, distance};
 
 fn golden() -> Value {
@@ -32,18 +32,18 @@ fn schedule() -> Schedule {
     })
 }
 
-fn tiny() -> Yolo9 {
+fn tiny() -> Network {
     let config = Yolo9Config {
-        size: Size::T,
+        size: Yolo9Size::T,
         nc: 3,
         class_width: None,
         aux: false,
     };
-    Yolo9::new(&config, Device::Cpu)
+    Network::new(config, Device::Cpu)
 }
 
 /// A loss that gives every parameter a gradient other than its neighbours'.
-fn pull(model: &Yolo9) {
+fn pull(model: &Network) {
     let terms: Vec<_> = model
         .parameters()
         .iter()
@@ -91,7 +91,7 @@ fn the_first_four_steps_follow_the_reference() {
     let config = Yolo9Config::of_state_dict(weights.as_state_dict()).expect("YOLO9 weights");
     let golden = &golden()["t_trajectory"];
     for channels_last in [false, true] {
-        let mut model = Yolo9::new(&config, Device::Cpu);
+        let mut model = Network::new(config, Device::Cpu);
         if channels_last {
             model.to_channels_last();
         }
@@ -109,17 +109,17 @@ fn the_first_four_steps_follow_the_reference() {
             let step = index as u64;
             sgd.set_learning_rate(schedule().learning_rate(step));
             sgd.set_momentum(schedule().momentum(step));
-            let items = DetectionLoss::default()
-                .compute(&model.forward_train(io.get("x")), io.get("targets"));
+            let items =
+                Yolo9Loss::default().compute(&model.forward_train(io.get("x")), io.get("targets"));
             sgd.zero_grad().expect("dropped");
             items.total.backward();
             sgd.step().expect("stepped");
             ema.update(&model).expect("updated");
             for (found, name) in [
                 (&items.total, "loss"),
-                (&items.box_, "box"),
-                (&items.cls, "cls"),
-                (&items.dfl, "dfl"),
+                (&items.parts[0], "box"),
+                (&items.parts[1], "cls"),
+                (&items.parts[2], "dfl"),
             ] {
                 let (found, expected) = (
                     found.double_value(&[]),
@@ -375,12 +375,12 @@ fn only_parameters_with_gradients_move() {
 #[test]
 fn every_batch_reaches_every_parameter() {
     let config = Yolo9Config {
-        size: Size::T,
+        size: Yolo9Size::T,
         nc: 3,
         class_width: None,
         aux: true,
     };
-    let model = Yolo9::new(&config, Device::Cpu);
+    let model = Network::new(config, Device::Cpu);
     let mut sgd = Optimizer::new(model.parameters(), OptimizerConfig::default());
     let target = [1.0, 0.1, 0.2, 0.7, 0.8];
     for images in [
@@ -390,8 +390,7 @@ fn every_batch_reaches_every_parameter() {
     ] {
         let batch = i64::try_from(images.len()).expect("a few");
         let x = Tensor::rand([batch, 3, 64, 96], (Kind::Float, Device::Cpu));
-        let items =
-            DetectionLoss::default().compute(&model.forward_train(&x), &pad_targets(&images));
+        let items = Yolo9Loss::default().compute(&model.forward_train(&x), &pad_targets(&images));
         sgd.zero_grad().expect("dropped");
         items.total.backward();
         for parameter in model.parameters() {

@@ -8,8 +8,8 @@ use super::error::TrainError;
 use super::follow::catch;
 use super::precision::Precision;
 use crate::config::{Code, TrainConfig};
-use crate::loss::{DetectionLoss, pad_targets};
-use crate::model::Yolo9;
+use crate::loss::{Loss, pad_targets};
+use crate::model::Network;
 use crate::shim::device::{cuda_memory, empty_cache, reset_peak};
 
 /// Of a device that can't be measured, and where measuring says nothing.
@@ -97,7 +97,7 @@ fn power_of_two_below(raw: f64) -> u32 {
 /// When a probe fails for another reason than memory.
 pub(super) fn choose(
     config: &TrainConfig,
-    model: &Yolo9,
+    model: &Network,
     most_targets: impl FnOnce() -> usize,
     world: u32,
 ) -> Result<u32, TrainError> {
@@ -126,7 +126,7 @@ pub(super) fn choose(
 struct CardProbe<'a> {
     card: usize,
     config: &'a TrainConfig,
-    model: &'a Yolo9,
+    model: &'a Network,
     most_targets: usize,
 }
 
@@ -165,10 +165,7 @@ impl CardProbe<'_> {
         let targets = vec![vec![target; self.most_targets]; images as usize];
         let precision = Precision::of(self.config, device, None);
         let outputs = precision.run(device, || self.model.forward_train(&pixels))?;
-        let loss = DetectionLoss {
-            aux_weight: self.config.aux_weight,
-            group: None,
-        };
+        let loss = Loss::new(self.model.family(), self.config.aux_weight, None);
         let items = loss.compute(&outputs, &pad_targets(&targets));
         items.total.f_backward()?;
         for mut parameter in self.model.parameters() {

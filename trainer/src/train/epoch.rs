@@ -14,13 +14,12 @@ use crate::run_dir::Progress;
 use crate::signal::Signals;
 
 /// Sums over the steps of an epoch; their means are what is reported.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct LossSums {
     pub(super) steps: u64,
     pub(super) total: f64,
-    pub(super) box_: f64,
-    pub(super) cls: f64,
-    pub(super) dfl: f64,
+    /// In the order of the family's parts.
+    pub(super) parts: Vec<f64>,
 }
 
 impl LossSums {
@@ -147,7 +146,7 @@ impl LossSums {
         Position {
             step: self.steps,
             batch: batch as u64,
-            loss_sums: [self.total, self.box_, self.cls, self.dfl],
+            loss_sums: [&[self.total], self.parts.as_slice()].concat(),
         }
     }
 
@@ -158,45 +157,44 @@ impl LossSums {
         images: usize,
         group: Option<&Group>,
     ) -> Result<f64, TrainError> {
-        let images = Tensor::from(images as f64);
-        let parts = Tensor::stack(
-            &[&items.total.detach(), &items.box_, &items.cls, &items.dfl],
-            0,
-        );
-        let parts = parts.to_kind(Kind::Double).to_device(Device::Cpu);
-        let parts = Tensor::cat(&[parts, images.view(1)], 0);
+        let mut figures = vec![items.total.detach()];
+        figures.extend(items.parts.iter().map(Tensor::shallow_clone));
+        let figures = Tensor::stack(&figures, 0)
+            .to_kind(Kind::Double)
+            .to_device(Device::Cpu);
+        let images = Tensor::from(images as f64).view(1);
+        let figures = Tensor::cat(&[figures, images], 0);
         if let Some(group) = group {
-            group.all_reduce_sum(&parts)?;
+            group.all_reduce_sum(&figures)?;
         }
-        let parts = Vec::<f64>::try_from(parts)?;
+        let figures = Vec::<f64>::try_from(figures)?;
         self.steps += 1;
-        if parts.iter().any(|part| !part.is_finite()) {
+        if figures.iter().any(|figure| !figure.is_finite()) {
             let message = format!(
                 "the loss is {} at step {} of the epoch",
-                parts[0], self.steps
+                figures[0], self.steps
             );
             return Err(
                 TrainError::new(Code::Diverged, "FloatingPointError", message)
                     .suggest("Try a smaller lr0; last.pt holds the state before this epoch"),
             );
         }
-        self.total += parts[0];
-        self.box_ += parts[1];
-        self.cls += parts[2];
-        self.dfl += parts[3];
-        Ok(parts[4])
+        self.total += figures[0];
+        self.parts.resize(items.parts.len(), 0.0);
+        for (sum, part) in self.parts.iter_mut().zip(&figures[1..]) {
+            *sum += part;
+        }
+        Ok(figures[figures.len() - 1])
     }
 }
 
 impl From<&Position> for LossSums {
     fn from(position: &Position) -> Self {
-        let [total, box_, cls, dfl] = position.loss_sums;
+        let (total, parts) = position.loss_sums.split_first().unwrap_or((&0.0, &[]));
         LossSums {
             steps: position.step,
-            total,
-            box_,
-            cls,
-            dfl,
+            total: *total,
+            parts: parts.to_vec(),
         }
     }
 }

@@ -15,8 +15,8 @@ use super::state::State;
 use crate::config::{Scheduler, TrainConfig};
 use crate::data::{AugmentConfig, Loader, LoaderConfig, Padding};
 use crate::dist::{Collective, Group, Shard, SyncGroup};
-use crate::loss::DetectionLoss;
-use crate::model::Yolo9;
+use crate::loss::Loss;
+use crate::model::Network;
 use crate::optim::{Decay, Ema, Optimizer, Schedule, ScheduleConfig};
 
 /// Decoded images that the processes of a machine keep in memory between epochs, so that a small set is decoded once.
@@ -24,11 +24,11 @@ const CACHE_BYTES: u64 = 1 << 30;
 
 pub(super) struct Learner {
     pub(super) device: Device,
-    pub(super) model: Yolo9,
+    pub(super) model: Network,
     pub(super) ema: Option<Ema>,
     pub(super) optimizer: Optimizer,
     pub(super) schedule: Schedule,
-    pub(super) loss: DetectionLoss,
+    pub(super) loss: Loss,
     pub(super) loader: Loader,
     pub(super) precision: Precision,
     /// Parts that a batch is taken in, since it didn't fit the memory whole.
@@ -78,14 +78,15 @@ impl Learner {
             parts: 1,
             #[cfg(test)]
             room: None,
+            loss: Loss::new(
+                model.family(),
+                config.aux_weight,
+                group.map(|group| group as &dyn Collective),
+            ),
             model,
             ema,
             optimizer,
             schedule: Schedule::new(schedule(config, steps)),
-            loss: DetectionLoss {
-                aux_weight: config.aux_weight,
-                group: group.map(|group| group as &dyn Collective),
-            },
             loader,
             group,
         })
@@ -117,7 +118,7 @@ pub(super) fn unflatten(flat: &Tensor, tensors: &[Tensor]) {
 /// The first process measures, and all take what it found.
 fn resolve_batch(
     config: &mut TrainConfig,
-    model: &Yolo9,
+    model: &Network,
     train: &SplitData,
     group: Option<&Group>,
 ) -> Result<(), TrainError> {
@@ -139,8 +140,8 @@ fn resolve_batch(
 }
 
 /// Of the fullest image, whose number of objects decides what the loss takes.
-fn most_targets(train: &SplitData, model: &Yolo9) -> usize {
-    let classes = usize::try_from(model.config().nc).unwrap_or(usize::MAX);
+fn most_targets(train: &SplitData, model: &Network) -> usize {
+    let classes = usize::try_from(model.config().classes()).unwrap_or(usize::MAX);
     let counts = train.samples.iter().map(|sample| {
         // A file that can't be read is left out of the training too.
         let labels = train.annotations.labels(sample, classes);

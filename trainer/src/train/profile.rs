@@ -131,7 +131,8 @@ pub fn profile(setup: Setup, window: Window) -> Result<ProfileReport, TrainError
         } = setup;
         let classes = data.names.len();
         let state = State::build(&config, source, classes, device)?;
-        let model = format!("YOLOv9-{}", state.size);
+        let model = state.model.config().architecture();
+        let model = format!("{}-{}", model.family().title(), model.size());
         let mut learner = Learner::new(&mut config, classes, train, state, None)?;
         let meta = Meta {
             model,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::error::TrainError;
 use crate::checkpoint::{Checkpoint, StateDict};
 use crate::config::{Assignment, Code, Resume, TrainConfig};
-use crate::model::{LoadReport, Yolo9};
+use crate::model::{LoadReport, Network};
 
 /// The checkpoint's settings, changed by what the user typed.
 ///
@@ -51,7 +51,7 @@ pub(super) fn settings(
 ///
 /// # Errors
 /// When a tensor is missing, or of another shape.
-pub(super) fn load_all(model: &Yolo9, state: &StateDict, what: &str) -> Result<(), TrainError> {
+pub(super) fn load_all(model: &Network, state: &StateDict, what: &str) -> Result<(), TrainError> {
     let report = load(model, state)?;
     if report.is_complete() {
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn load_all(model: &Yolo9, state: &StateDict, what: &str) -> Result<(
 ///
 /// # Errors
 /// When nothing fits, or a shape that does not depend on the classes is another.
-pub(super) fn load(model: &Yolo9, state: &StateDict) -> Result<LoadReport, TrainError> {
+pub(super) fn load(model: &Network, state: &StateDict) -> Result<LoadReport, TrainError> {
     model
         .load_state_dict(state)
         .map_err(|e| TrainError::new(Code::ModelLoadFailed, "RuntimeError", e.to_string()))

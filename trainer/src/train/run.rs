@@ -109,7 +109,8 @@ impl Session {
         let steps = self.learner.loader.batches();
         tracing::info!("Starting training for {} epochs", self.config.epochs);
         tracing::info!(
-            "Model: YOLOv9-{}, {} classes, {} px, on {:?} with {} threads",
+            "Model: {}-{}, {} classes, {} px, on {:?} with {} threads",
+            self.learner.model.family().title(),
             self.metadata.size,
             self.metadata.names.len(),
             self.config.imgsz,
@@ -173,8 +174,9 @@ impl Session {
         }
         let has_best = self.best.epoch > 0;
         let mut values: IndexMap<String, Value> = IndexMap::new();
-        for (name, sum) in [("box", sums.box_), ("cls", sums.cls), ("dfl", sums.dfl)] {
-            values.insert(format!("train/{name}_loss"), sums.mean(sum).into());
+        let names = self.learner.model.family().loss_parts();
+        for (name, sum) in names.iter().zip(&sums.parts) {
+            values.insert(format!("train/{name}_loss"), sums.mean(*sum).into());
         }
         if let Some(validation) = validation {
             values.extend(

@@ -52,9 +52,10 @@ impl Session {
         } = setup;
         let classes = data.names.len();
         let mut state = State::build(&config, source, classes, device)?;
+        let architecture = state.model.config().architecture();
         let metadata = Metadata {
-            model_family: "yolo9".to_owned(),
-            size: state.size.to_string(),
+            model_family: architecture.family().name().to_owned(),
+            size: architecture.size().to_owned(),
             task: "detect".to_owned(),
             names: data.names.clone(),
             imgsz: config.imgsz,

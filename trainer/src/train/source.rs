@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use super::error::TrainError;
 use crate::checkpoint::{Checkpoint, StateDict, read_safetensors};
 use crate::config::{Code, Resume, TrainConfig};
-use crate::model::Size;
+use crate::model::{Architecture, Family};
 
 /// What a network starts from.
 pub(super) enum Source {
-    Scratch(Size),
+    Scratch(Architecture),
     Weights {
         state: StateDict,
         letterbox_pad: String,
@@ -51,8 +51,8 @@ pub(super) fn weights(path: &Path) -> Result<Source, TrainError> {
             format!("no such weights: {}", path.display()),
         );
         return Err(match architecture(&path.to_string_lossy()) {
-            Some(size) => error.suggest(format!(
-                "model=yolo9-{size}, or pretrained=false, trains from scratch"
+            Some(architecture) => error.suggest(format!(
+                "model={architecture}, or pretrained=false, trains from scratch"
             )),
             None => error,
         });
@@ -67,18 +67,7 @@ pub(super) fn weights(path: &Path) -> Result<Source, TrainError> {
         });
     }
     let checkpoint = Checkpoint::read(path)?;
-    if checkpoint.metadata.model_family != "yolo9" {
-        let message = format!(
-            "{} is of family {}, not yolo9",
-            path.display(),
-            checkpoint.metadata.model_family
-        );
-        return Err(TrainError::new(
-            Code::ModelLoadFailed,
-            "ValueError",
-            message,
-        ));
-    }
+    check_family(&checkpoint, path)?;
     Ok(Source::Weights {
         state: checkpoint.model,
         letterbox_pad: checkpoint.metadata.letterbox_pad,
@@ -99,6 +88,7 @@ fn resume(path: PathBuf) -> Result<Source, TrainError> {
         return Err(TrainError::new(Code::WrongType, "ValueError", message)
             .suggest("Start a new run from these weights: leave resume out"));
     }
+    check_family(&checkpoint, &path)?;
     Ok(Source::Resume {
         checkpoint: Box::new(checkpoint),
         path,
@@ -110,17 +100,29 @@ fn is_weights_file(model: &str) -> bool {
     extension.is_some_and(|extension| extension == "pt" || extension == "safetensors")
 }
 
-/// The size in `yolo9-t`, `LibreYOLO9t.pt` and the like.
-fn architecture(model: &str) -> Option<Size> {
-    let stem = if is_weights_file(model) {
+/// A family that this trainer knows.
+fn check_family(checkpoint: &Checkpoint, path: &Path) -> Result<(), TrainError> {
+    let family = &checkpoint.metadata.model_family;
+    if Family::of_name(family).is_some() {
+        return Ok(());
+    }
+    let known = Family::ALL.map(Family::name).join(", ");
+    let message = format!("{} is of family {family}, not {known}", path.display());
+    Err(TrainError::new(
+        Code::ModelLoadFailed,
+        "ValueError",
+        message,
+    ))
+}
+
+/// The network in `yolo9-t`, `LibreYOLO9t.pt` and the like.
+fn architecture(model: &str) -> Option<Architecture> {
+    let name = if is_weights_file(model) {
         Path::new(model).file_stem()?.to_str()?
     } else {
         model
     };
-    let name = stem.to_ascii_lowercase();
-    let name = name.strip_prefix("libre").unwrap_or(&name);
-    let size = name.strip_prefix("yolo9")?;
-    size.trim_start_matches(['-', '_']).parse().ok()
+    name.parse().ok()
 }
 
 fn unknown(model: &str) -> TrainError {
@@ -129,29 +131,32 @@ fn unknown(model: &str) -> TrainError {
         "ValueError",
         format!("unknown model `{model}`"),
     )
-    .suggest(
-        "There are yolo9-t, yolo9-s, yolo9-m and yolo9-c, and files ending in .pt or .safetensors",
-    )
+    .suggest(format!(
+        "There are {}, and files ending in .pt or .safetensors",
+        Architecture::all()
+            .map(|it| it.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Yolo9Size;
+
+    const TINY: Architecture = Architecture::Yolo9(Yolo9Size::T);
 
     #[test]
-    fn architectures_have_many_spellings() {
+    fn files_are_named_after_what_they_hold() {
         for name in [
             "yolo9-t",
-            "yolo9t",
             "LibreYOLO9t.pt",
             "weights/LibreYOLO9t.safetensors",
         ] {
-            assert_eq!(architecture(name), Some(Size::T), "{name}");
+            assert_eq!(architecture(name), Some(TINY), "{name}");
         }
-        assert_eq!(architecture("yolo9-c"), Some(Size::C));
-        for name in ["yolox-s", "yolo9", "yolo9-x", ""] {
-            assert_eq!(architecture(name), None, "{name}");
-        }
+        assert_eq!(architecture("best.pt"), None);
     }
 
     fn read(model: &str, pretrained: bool, resume: Resume) -> Result<Source, TrainError> {
@@ -167,11 +172,11 @@ mod tests {
     fn scratch_needs_no_file() {
         assert!(matches!(
             read("yolo9-t", true, Resume::No),
-            Ok(Source::Scratch(Size::T))
+            Ok(Source::Scratch(TINY))
         ));
         assert!(matches!(
             read("LibreYOLO9s.pt", false, Resume::No),
-            Ok(Source::Scratch(Size::S))
+            Ok(Source::Scratch(Architecture::Yolo9(Yolo9Size::S)))
         ));
     }
 

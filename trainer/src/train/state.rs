@@ -8,21 +8,16 @@ use super::restore::{load, load_all};
 use super::source::Source;
 use crate::checkpoint::{Best, Position};
 use crate::config::{Code, Freeze, TrainConfig};
-use crate::model::{Size, Yolo9, Yolo9Config};
+use crate::model::{Network, NetworkConfig};
 use crate::optim::{Ema, EmaConfig, Optimizer, OptimizerConfig};
-
-/// LibreYOLO builds a scratch network for 80 classes before it fits the dataset's; only size t's class
-/// towers are wider for it.
-const SCRATCH_CLASS_WIDTH_T: i64 = 80;
 
 /// What a checkpoint can restore.
 pub(super) struct State {
-    pub(super) model: Yolo9,
+    pub(super) model: Network,
     pub(super) ema: Option<Ema>,
     pub(super) optimizer: Optimizer,
     /// Of mixed precision, where the checkpoint has one.
     pub(super) scaler: Option<Scaler>,
-    pub(super) size: Size,
     pub(super) letterbox_pad: String,
     pub(super) best: Best,
     pub(super) epoch: u32,
@@ -47,17 +42,9 @@ impl State {
             .map_err(|e| TrainError::new(Code::DataInvalid, "ValueError", e.to_string()))?;
         let aux = config.aux_weight > 0.0;
         match source {
-            Source::Scratch(size) => {
-                let class_width = (size == Size::T).then_some(SCRATCH_CLASS_WIDTH_T);
-                let model = Yolo9::new(
-                    &Yolo9Config {
-                        size,
-                        nc,
-                        class_width,
-                        aux,
-                    },
-                    device,
-                );
+            Source::Scratch(architecture) => {
+                let shape = NetworkConfig::scratch(architecture, nc, aux);
+                let model = Network::new(shape, device);
                 State::fresh(config, model, "topleft".to_owned())
             }
             Source::Weights {
@@ -65,7 +52,7 @@ impl State {
                 letterbox_pad,
             } => {
                 let shape = architecture(&state)?;
-                let model = Yolo9::new(&Yolo9Config { nc, aux, ..shape }, device);
+                let model = Network::new(shape.adapted(nc, aux), device);
                 let report = load(&model, &state)?;
                 tracing::info!(
                     "Weights loaded: {} tensors, {} start anew",
@@ -76,7 +63,7 @@ impl State {
             }
             Source::Resume { checkpoint, path } => {
                 let shape = architecture(&checkpoint.model)?;
-                let model = Yolo9::new(&Yolo9Config { nc, aux, ..shape }, device);
+                let model = Network::new(shape.adapted(nc, aux), device);
                 let mut state =
                     State::fresh(config, model, checkpoint.metadata.letterbox_pad.clone())?;
                 let Some(training) = checkpoint.training else {
@@ -100,6 +87,7 @@ impl State {
                 state.scaler = training.scaler;
                 state.best = training.best;
                 state.epoch = training.finished_epochs;
+                check_position(training.position.as_ref(), &state.model)?;
                 state.position = training.position;
                 state.row = training.row;
                 tracing::info!(
@@ -114,7 +102,7 @@ impl State {
 
     fn fresh(
         config: &TrainConfig,
-        mut model: Yolo9,
+        mut model: Network,
         letterbox_pad: String,
     ) -> Result<State, TrainError> {
         if model.device() == Device::Cpu {
@@ -140,13 +128,11 @@ impl State {
                 nesterov: config.nesterov,
             },
         );
-        let size = model.config().size;
         Ok(State {
             model,
             ema,
             optimizer,
             scaler: None,
-            size,
             letterbox_pad,
             best: Best::default(),
             epoch: 0,
@@ -165,8 +151,27 @@ fn seed(config: &TrainConfig, device: Device) {
     }
 }
 
+/// The sums within an epoch are those of the family's loss.
+fn check_position(position: Option<&Position>, model: &Network) -> Result<(), TrainError> {
+    let figures = 1 + model.family().loss_parts().len();
+    match position.map(|position| position.loss_sums.len()) {
+        Some(found) if found != figures => {
+            let message = format!(
+                "`loss_sums` of the checkpoint are {found} numbers, and the loss of {} has {figures}",
+                model.family()
+            );
+            Err(TrainError::new(
+                Code::ModelLoadFailed,
+                "ValueError",
+                message,
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Takes the selected layers out of training.
-fn freeze(model: &Yolo9, selected: &Freeze) -> Result<(), TrainError> {
+fn freeze(model: &Network, selected: &Freeze) -> Result<(), TrainError> {
     let refused = |message: String| Err(TrainError::new(Code::WrongType, "ValueError", message));
     for (selector, prefixes) in selected.prefixes() {
         let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
@@ -188,7 +193,7 @@ fn freeze(model: &Yolo9, selected: &Freeze) -> Result<(), TrainError> {
     Ok(())
 }
 
-pub(super) fn architecture(state: &[(String, tch::Tensor)]) -> Result<Yolo9Config, TrainError> {
-    Yolo9Config::of_state_dict(state)
+pub(super) fn architecture(state: &[(String, tch::Tensor)]) -> Result<NetworkConfig, TrainError> {
+    NetworkConfig::of_state_dict(state)
         .map_err(|e| TrainError::new(Code::ModelLoadFailed, "RuntimeError", e.to_string()))
 }

@@ -53,7 +53,7 @@ impl Learner {
             let share = length as f64 / batch.len() as f64;
             let items = self.backward(&part, targets, share)?;
             whole = Some(match whole {
-                Some(whole) => sum(&whole, &items),
+                Some(whole) => whole.plus(&items),
                 None => items,
             });
         }
@@ -89,7 +89,7 @@ impl Learner {
             .run(self.device, || self.model.forward_train(images))?;
         let items = self.loss.compute(&outputs, &pad_targets(targets));
         let items = if share < 1.0 {
-            scaled(&items, share)
+            items.scaled(share)
         } else {
             items
         };
@@ -110,26 +110,6 @@ impl Learner {
         group.all_reduce_sum(&flat)?;
         unflatten(&flat, &gradients);
         Ok(())
-    }
-}
-
-fn scaled(items: &LossItems, share: f64) -> LossItems {
-    LossItems {
-        total: &items.total * share,
-        box_: &items.box_ * share,
-        cls: &items.cls * share,
-        dfl: &items.dfl * share,
-        positives: &items.positives * share,
-    }
-}
-
-fn sum(left: &LossItems, right: &LossItems) -> LossItems {
-    LossItems {
-        total: &left.total + &right.total,
-        box_: &left.box_ + &right.box_,
-        cls: &left.cls + &right.cls,
-        dfl: &left.dfl + &right.dfl,
-        positives: &left.positives + &right.positives,
     }
 }
 
@@ -162,7 +142,7 @@ mod tests {
 
     use super::*;
     use crate::config::TrainConfig;
-    use crate::model::Size;
+    use crate::model::{Architecture, Yolo9Size};
     use crate::train::source::Source;
     use crate::train::state::State;
 
@@ -182,7 +162,7 @@ mod tests {
             ..TrainConfig::default()
         };
         let classes = data.names.len();
-        let source = Source::Scratch(Size::T);
+        let source = Source::Scratch(Architecture::Yolo9(Yolo9Size::T));
         let state = State::build(&config, source, classes, Device::Cpu).unwrap();
         let train = data.read(Split::Train).unwrap();
         Learner::new(&mut config, classes, train, state, None).unwrap()
@@ -199,7 +179,7 @@ mod tests {
         let items = learner.train_step(&batch).unwrap();
         assert_eq!(learner.parts, 4);
         assert!(items.total.double_value(&[]).is_finite());
-        let parts = &items.box_ + &items.cls + &items.dfl;
+        let parts: Tensor = items.parts.iter().sum();
         assert!((parts - &items.total).double_value(&[]).abs() < 1e-3);
         assert!(!learner.model.parameters()[0].tensor.equal(&before));
         // It keeps to that: nothing fails any more.

@@ -17,7 +17,7 @@ use super::validate::{Validator, ValidatorConfig};
 use crate::checkpoint::Checkpoint;
 use crate::config::{Code, ValConfig};
 use crate::eval::NmsConfig;
-use crate::model::{Yolo9, Yolo9Config};
+use crate::model::{Network, NetworkConfig};
 use crate::signal::{Signals, Stop};
 
 /// Where weights without metadata are measured.
@@ -60,13 +60,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
     let imgsz = config.imgsz.unwrap_or_else(|| trained_imgsz(config));
     let shape = architecture(&state)?;
     check_classes(&shape, &data)?;
-    let model = Yolo9::new(
-        &Yolo9Config {
-            aux: false,
-            ..shape
-        },
-        device,
-    );
+    let model = Network::new(shape.for_inference(), device);
     load_all(&model, &state, "the weights")?;
     let nms = NmsConfig {
         confidence: config.conf as f32,
@@ -87,7 +81,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
     Ok(ValReport {
         schema_version: 1,
         model: config.model.display().to_string(),
-        model_family: "yolo9",
+        model_family: model.family().name(),
         data: config.data.display().to_string(),
         split: config.split.clone(),
         imgsz,
@@ -108,13 +102,13 @@ fn trained_imgsz(config: &ValConfig) -> u32 {
     })
 }
 
-fn check_classes(shape: &Yolo9Config, data: &DataConfig) -> Result<(), TrainError> {
-    if usize::try_from(shape.nc) == Ok(data.names.len()) {
+fn check_classes(shape: &NetworkConfig, data: &DataConfig) -> Result<(), TrainError> {
+    if usize::try_from(shape.classes()) == Ok(data.names.len()) {
         return Ok(());
     }
     let message = format!(
         "the weights know {} classes, {} names {}",
-        shape.nc,
+        shape.classes(),
         data.file.display(),
         data.names.len()
     );

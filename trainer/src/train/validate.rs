@@ -11,7 +11,7 @@ use super::step::to_input;
 use crate::config::TrainConfig;
 use crate::data::{Loader, LoaderConfig, Padding};
 use crate::eval::{Detection, GroundTruth, NmsConfig, evaluate, metrics, multi_label};
-use crate::model::Yolo9;
+use crate::model::Network;
 use crate::signal::Signals;
 
 /// Detections per image and class that COCO counts.
@@ -85,7 +85,7 @@ impl Validator {
     /// When an operation fails.
     pub(super) fn run(
         &self,
-        model: &Yolo9,
+        model: &Network,
         signals: &Signals,
         mut tick: impl FnMut(),
     ) -> Result<Option<Validation>, TrainError> {

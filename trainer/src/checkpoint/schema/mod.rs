@@ -21,9 +21,9 @@ pub struct Checkpoint {
 /// What a model is; the nine keys every loader demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    /// `yolo9`.
+    /// Such as `yolo9`.
     pub model_family: String,
-    /// `t`, `s`, `m` or `c`.
+    /// Such as `t`.
     pub size: String,
     /// `detect`.
     pub task: String,
@@ -69,12 +69,12 @@ pub struct Best {
 }
 
 /// A place within an epoch.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Position {
     /// Steps done.
     pub step: u64,
     /// Number of the batch that comes next; more than `step` when a batch had no usable image.
     pub batch: u64,
-    /// Over these steps: total, box, class and distribution loss.
-    pub loss_sums: [f64; 4],
+    /// Over these steps: total loss, then its parts in the family's order.
+    pub loss_sums: Vec<f64>,
 }

@@ -7,8 +7,8 @@ use tch::{Device, Kind, Tensor};
 
 use super::{flatten, share_from_first, unflatten};
 use crate::dist::{Collective, Group, Shard, SyncGroup, together};
-use crate::loss::{DetectionLoss, pad_targets};
-use crate::model::{Size, Yolo9, Yolo9Config};
+use crate::loss::{Yolo9Loss, pad_targets};
+use crate::model::{Network, Yolo9Config, Yolo9Size};
 use crate::optim::{Optimizer, OptimizerConfig};
 
 const BATCH: usize = 6;
@@ -18,14 +18,14 @@ const LOSS_TOLERANCE: f64 = 2e-6;
 /// Of what the steps changed, for each tensor: the loss's rounding, as three steps amplify it (2.5e-5 measured).
 const CHANGE_TOLERANCE: f64 = 1e-4;
 
-fn network() -> Yolo9 {
+fn network() -> Network {
     let config = Yolo9Config {
-        size: Size::T,
+        size: Yolo9Size::T,
         nc: 3,
         class_width: None,
         aux: true,
     };
-    let mut model = Yolo9::new(&config, Device::Cpu);
+    let mut model = Network::new(config, Device::Cpu);
     model.make_double();
     model.to_channels_last();
     model
@@ -48,7 +48,7 @@ fn targets() -> Vec<Vec<[f32; 5]>> {
 }
 
 /// Parameters, statistics and the losses after some steps.
-fn learn(model: &Yolo9, group: Option<&'static Group>) -> (Vec<Tensor>, Vec<f64>) {
+fn learn(model: &Network, group: Option<&'static Group>) -> (Vec<Tensor>, Vec<f64>) {
     if let Some(group) = group {
         model.synchronise(SyncGroup::leaked(Box::new(|tensor| {
             group.all_reduce_sum(tensor).map_err(Into::into)
@@ -60,9 +60,9 @@ fn learn(model: &Yolo9, group: Option<&'static Group>) -> (Vec<Tensor>, Vec<f64>
         ..OptimizerConfig::default()
     };
     let mut optimizer = Optimizer::new(model.parameters(), config);
-    let loss = DetectionLoss {
+    let loss = Yolo9Loss {
         group: group.map(|group| group as &dyn Collective),
-        ..DetectionLoss::default()
+        ..Yolo9Loss::default()
     };
     let share = group.map_or_else(Shard::default, Group::shard).of(BATCH);
     let pixels = images().narrow(0, share.start as i64, share.len() as i64);

@@ -3,9 +3,9 @@
 use tch::nn::ModuleT;
 use tch::{Device, Kind, Tensor};
 
-use super::conv::{Conv, Conv2d, Shape};
-use super::grid::{AnchorGrid, STRIDES};
-use super::variables::Scope;
+use crate::model::conv::{Conv, Conv2d, Shape};
+use crate::model::grid::{AnchorGrid, STRIDES};
+use crate::model::variables::Scope;
 use crate::onnx::{Graph, Layer, Value};
 
 /// Bins of the distribution over each side's distance, in cells.

@@ -4,10 +4,10 @@ use std::fs;
 
 use tch::{Device, Kind, Tensor};
 
-use super::*;
+use crate::model::*;
 use crate::testing::{Tensors, distance, shared};
 
-fn config(size: Size) -> Yolo9Config {
+fn config(size: Yolo9Size) -> Yolo9Config {
     Yolo9Config {
         size,
         nc: 80,
@@ -16,10 +16,10 @@ fn config(size: Size) -> Yolo9Config {
     }
 }
 
-fn golden() -> Option<Yolo9> {
+fn golden() -> Option<Network> {
     let weights = Tensors::of_shared("yolo9t_nc3_weights.safetensors")?;
     let config = Yolo9Config::of_state_dict(weights.as_state_dict()).expect("YOLO9 weights");
-    let model = Yolo9::new(&config, Device::Cpu);
+    let model = Network::new(config, Device::Cpu);
     let report = model
         .load_state_dict(weights.as_state_dict())
         .expect("fitting weights");
@@ -31,7 +31,7 @@ fn golden() -> Option<Yolo9> {
 }
 
 /// One line of a key list: name, shape, kind.
-fn lines_of(model: &Yolo9) -> Vec<String> {
+fn lines_of(model: &Network) -> Vec<String> {
     let kind = |tensor: &Tensor| match tensor.kind() {
         Kind::Float => "float32",
         Kind::Int64 => "int64",
@@ -45,13 +45,13 @@ fn lines_of(model: &Yolo9) -> Vec<String> {
 
 #[test]
 fn names_shapes_and_their_order_are_libreyolos() {
-    for size in Size::ALL {
+    for size in Yolo9Size::ALL {
         let Some(path) = shared(&format!("yolo9_keys_{size}.txt")) else {
             return;
         };
         let text = fs::read_to_string(path).expect("a key list");
         let expected: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
-        let found = lines_of(&Yolo9::new(&config(size), Device::Cpu));
+        let found = lines_of(&Network::new(config(size), Device::Cpu));
         for (found, expected) in found.iter().zip(&expected) {
             assert_eq!(found, expected, "size {size}");
         }
@@ -62,13 +62,13 @@ fn names_shapes_and_their_order_are_libreyolos() {
 #[test]
 fn parameter_counts_are_the_published_ones() {
     let expected = [
-        (Size::T, 2_036_544, 868_944, [291, 303, 303]),
-        (Size::S, 7_226_192, 2_578_288, [291, 303, 303]),
-        (Size::M, 20_123_984, 7_482_720, [195, 207, 207]),
-        (Size::C, 25_498_736, 10_241_456, [200, 212, 212]),
+        (Yolo9Size::T, 2_036_544, 868_944, [291, 303, 303]),
+        (Yolo9Size::S, 7_226_192, 2_578_288, [291, 303, 303]),
+        (Yolo9Size::M, 20_123_984, 7_482_720, [195, 207, 207]),
+        (Yolo9Size::C, 25_498_736, 10_241_456, [200, 212, 212]),
     ];
     for (size, main, aux, groups) in expected {
-        let parameters = Yolo9::new(&config(size), Device::Cpu).parameters();
+        let parameters = Network::new(config(size), Device::Cpu).parameters();
         let count = |aux: bool| -> usize {
             let branch = parameters
                 .iter()
@@ -112,11 +112,11 @@ fn kernels_laid_out_as_nhwc_compute_the_same() {
 fn a_state_dict_survives_the_round_trip_and_counts_batches() {
     let tiny = Yolo9Config {
         nc: 3,
-        ..config(Size::T)
+        ..config(Yolo9Size::T)
     };
     let (source, target) = (
-        Yolo9::new(&tiny, Device::Cpu),
-        Yolo9::new(&tiny, Device::Cpu),
+        Network::new(tiny, Device::Cpu),
+        Network::new(tiny, Device::Cpu),
     );
     let x = Tensor::rand([2, 3, 64, 64], (Kind::Float, Device::Cpu));
     let _ = source.forward_train(&x);
@@ -128,7 +128,7 @@ fn a_state_dict_survives_the_round_trip_and_counts_batches() {
         "{report:?}"
     );
     let _ = target.forward_train(&x);
-    let counter = |model: &Yolo9| {
+    let counter = |model: &Network| {
         let state = model.state_dict();
         let (_, tensor) = state
             .into_iter()
@@ -141,16 +141,16 @@ fn a_state_dict_survives_the_round_trip_and_counts_batches() {
 
 #[test]
 fn weights_of_other_classes_load_without_the_class_outputs() {
-    let source = Yolo9::new(
-        &Yolo9Config {
+    let source = Network::new(
+        Yolo9Config {
             aux: false,
-            ..config(Size::T)
+            ..config(Yolo9Size::T)
         },
         Device::Cpu,
     );
     let found = Yolo9Config::of_state_dict(&source.state_dict()).expect("YOLO9 weights");
-    assert_eq!(found, source.config());
-    let target = Yolo9::new(&Yolo9Config { nc: 3, ..found }, Device::Cpu);
+    assert_eq!(NetworkConfig::from(found), source.config());
+    let target = Network::new(Yolo9Config { nc: 3, ..found }, Device::Cpu);
     let report = target
         .load_state_dict(&source.state_dict())
         .expect("only the classes differ");
@@ -163,9 +163,9 @@ fn weights_of_other_classes_load_without_the_class_outputs() {
 /// is made for the 3, and weights of the other width are passed over there.
 #[test]
 fn the_auxiliary_head_is_as_wide_as_its_classes_ask() {
-    let source = Yolo9::new(&config(Size::T), Device::Cpu);
+    let source = Network::new(config(Yolo9Size::T), Device::Cpu);
     let found = Yolo9Config::of_state_dict(&source.state_dict()).expect("YOLO9 weights");
-    let target = Yolo9::new(&Yolo9Config { nc: 3, ..found }, Device::Cpu);
+    let target = Network::new(Yolo9Config { nc: 3, ..found }, Device::Cpu);
     let width = |name: &str| {
         let state = target.state_dict();
         let found = state.iter().find(|(key, _)| key == name).expect("there");
@@ -183,17 +183,17 @@ fn the_auxiliary_head_is_as_wide_as_its_classes_ask() {
 
 #[test]
 fn weights_of_another_size_or_network_are_refused_and_change_nothing() {
-    let small = Yolo9::new(
-        &Yolo9Config {
+    let small = Network::new(
+        Yolo9Config {
             aux: false,
-            ..config(Size::S)
+            ..config(Yolo9Size::S)
         },
         Device::Cpu,
     );
-    let tiny = Yolo9::new(
-        &Yolo9Config {
+    let tiny = Network::new(
+        Yolo9Config {
             aux: false,
-            ..config(Size::T)
+            ..config(Yolo9Size::T)
         },
         Device::Cpu,
     );
@@ -225,9 +225,9 @@ fn older_names_are_understood() {
     let tiny = Yolo9Config {
         nc: 3,
         aux: false,
-        ..config(Size::T)
+        ..config(Yolo9Size::T)
     };
-    let source = Yolo9::new(&tiny, Device::Cpu);
+    let source = Network::new(tiny, Device::Cpu);
     let older: Vec<_> = source
         .state_dict()
         .into_iter()
@@ -238,7 +238,7 @@ fn older_names_are_understood() {
             )
         })
         .collect();
-    let report = Yolo9::new(&tiny, Device::Cpu)
+    let report = Network::new(tiny, Device::Cpu)
         .load_state_dict(&older)
         .expect("understood");
     assert!(report.is_complete(), "{report:?}");
@@ -246,11 +246,11 @@ fn older_names_are_understood() {
 
 #[test]
 fn frozen_parameters_leave_the_list() {
-    let model = Yolo9::new(
-        &Yolo9Config {
+    let model = Network::new(
+        Yolo9Config {
             nc: 3,
             aux: false,
-            ..config(Size::T)
+            ..config(Yolo9Size::T)
         },
         Device::Cpu,
     );
@@ -262,11 +262,11 @@ fn frozen_parameters_leave_the_list() {
 /// What an image gets must not depend on its neighbours in the batch, nor on the canvas being square.
 #[test]
 fn evaluation_treats_each_image_alone() {
-    let model = Yolo9::new(
-        &Yolo9Config {
+    let model = Network::new(
+        Yolo9Config {
             nc: 3,
             aux: true,
-            ..config(Size::T)
+            ..config(Yolo9Size::T)
         },
         Device::Cpu,
     );

@@ -3,9 +3,9 @@
 use tch::Tensor;
 use tch::nn::ModuleT;
 
-use super::conv::Conv;
 use super::size::{Down, Width};
-use super::variables::Scope;
+use crate::model::conv::Conv;
+use crate::model::variables::Scope;
 use crate::onnx::{Convolution, Graph, Layer, Pool, Value};
 
 /// Boxed, because the sizes differ in which block stands at a place.

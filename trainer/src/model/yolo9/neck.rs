@@ -6,7 +6,7 @@ use tch::nn::ModuleT;
 use super::backbone::Features;
 use super::blocks::{Block, SppElan, down, export_up_and_cat, rep_ncsp_elan, up_and_cat};
 use super::size::Layout;
-use super::variables::Scope;
+use crate::model::variables::Scope;
 use crate::onnx::{Graph, Value};
 
 /// Top-down, then bottom-up.

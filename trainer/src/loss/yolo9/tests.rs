@@ -4,7 +4,8 @@ use tch::{Device, Kind, Tensor};
 
 use super::assign::{Targets, assign};
 use super::*;
-use crate::model::{AnchorGrid, HeadOutputs, Yolo9, Yolo9Config};
+use crate::loss::pad_targets;
+use crate::model::{AnchorGrid, HeadOutputs, Network, Yolo9Config};
 use crate::testing::{Tensors, distance};
 
 /// The targets of the recorded batch: two images of 64x64 pixels.
@@ -70,12 +71,11 @@ fn the_assignment_equals_the_reference() {
 fn the_losses_equal_the_reference_however_many_rows_are_padding() {
     for rows in [3, 300] {
         let (_, outputs) = recorded();
-        let items = DetectionLoss::default().compute(&outputs, &padded_to(rows));
+        let items = Yolo9Loss::default().compute(&outputs, &padded_to(rows));
         assert_near(&items.total, 40.368_911_743_164_06);
-        assert_near(&items.box_, 5.042_294_502_258_301);
-        assert_near(&items.dfl, 3.029_321_908_950_805_7);
-        assert_near(&items.cls, 32.297_294_616_699_22);
-        assert_near(&items.positives, 17.0);
+        assert_near(&items.parts[0], 5.042_294_502_258_301);
+        assert_near(&items.parts[2], 3.029_321_908_950_805_7);
+        assert_near(&items.parts[1], 32.297_294_616_699_22);
     }
 }
 
@@ -84,7 +84,7 @@ fn the_losses_equal_the_reference_however_many_rows_are_padding() {
 fn the_auxiliary_head_counts_a_quarter() {
     let (_, outputs) = recorded();
     let main = outputs.main.each_ref().map(Tensor::shallow_clone);
-    let items = DetectionLoss::default().compute(
+    let items = Yolo9Loss::default().compute(
         &HeadOutputs {
             main,
             aux: Some(outputs.main),
@@ -92,7 +92,7 @@ fn the_auxiliary_head_counts_a_quarter() {
         &targets(),
     );
     assert_near(&items.total, 1.25 * 40.368_911_743_164_06);
-    assert_near(&items.cls, 1.25 * 32.297_294_616_699_22);
+    assert_near(&items.parts[1], 1.25 * 32.297_294_616_699_22);
 }
 
 #[test]
@@ -103,10 +103,10 @@ fn a_batch_without_targets_trains_the_classes_only() {
     ];
     for targets in none {
         let (_, outputs) = recorded();
-        let items = DetectionLoss::default().compute(&outputs, &targets);
-        assert_eq!(items.box_.double_value(&[]), 0.0);
-        assert_eq!(items.dfl.double_value(&[]), 0.0);
-        assert!(items.cls.double_value(&[]) > 0.0);
+        let items = Yolo9Loss::default().compute(&outputs, &targets);
+        assert_eq!(items.parts[0].double_value(&[]), 0.0);
+        assert_eq!(items.parts[2].double_value(&[]), 0.0);
+        assert!(items.parts[1].double_value(&[]) > 0.0);
         items.total.backward();
         for level in &outputs.main {
             let gradient = level.grad();
@@ -132,7 +132,7 @@ fn images_do_not_influence_each_other() {
             main: outputs.main.each_ref().map(pick),
             aux: None,
         };
-        let items = DetectionLoss::default().compute(&outputs, &targets().index_select(0, &index));
+        let items = Yolo9Loss::default().compute(&outputs, &targets().index_select(0, &index));
         items.total.backward();
         let flat = outputs.main.map(|level| level.grad().flatten(1, 3));
         Tensor::cat(&flat, 1)
@@ -194,17 +194,17 @@ fn gradients_of_the_network_equal_the_reference() {
         };
         let config = Yolo9Config::of_state_dict(weights.as_state_dict()).expect("YOLO9 weights");
         assert_eq!(config.aux, aux);
-        let model = Yolo9::new(&config, Device::Cpu);
+        let model = Network::new(config, Device::Cpu);
         model
             .load_state_dict(weights.as_state_dict())
             .expect("fitting weights");
         let items =
-            DetectionLoss::default().compute(&model.forward_train(io.get("x")), io.get("targets"));
+            Yolo9Loss::default().compute(&model.forward_train(io.get("x")), io.get("targets"));
         assert_near(&items.total, total);
         if aux {
-            assert_near(&items.box_, 6.209_291_458_129_883);
-            assert_near(&items.dfl, 3.660_458_087_921_143);
-            assert_near(&items.cls, 43.266_700_744_628_906);
+            assert_near(&items.parts[0], 6.209_291_458_129_883);
+            assert_near(&items.parts[2], 3.660_458_087_921_143);
+            assert_near(&items.parts[1], 43.266_700_744_628_906);
             continue;
         }
         items.total.backward();

@@ -4,9 +4,9 @@ use tch::Tensor;
 use tch::nn::ModuleT;
 
 use super::blocks::{Block, SppElan, down, elan, rep_ncsp_elan};
-use super::conv::Conv;
 use super::size::{FirstBlock, Layout};
-use super::variables::Scope;
+use crate::model::conv::Conv;
+use crate::model::variables::Scope;
 use crate::onnx::{Graph, Layer, Value};
 
 #[derive(Debug)]

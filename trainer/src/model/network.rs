@@ -1,32 +1,23 @@
-//! The whole network.
+//! A network of any family with its parameters.
 
 use std::cell::{Cell, RefCell};
 
 use tch::{Device, Tensor};
 
-use super::backbone::Backbone;
-use super::head::{Detect, default_class_width};
-use super::neck::{AuxNeck, Neck};
-use super::size::Size;
+use super::family::{Architecture, Family};
+use super::state::LoadError;
 use super::variables::{Parameter, Role, Scope, SharedSync, Variable};
+use super::yolo9::{Yolo9, Yolo9Config};
 use crate::onnx::{Graph, Value};
 use crate::shim::SyncGroup;
 
 /// What decides the shapes of all tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Yolo9Config {
-    /// Widths and depth.
-    pub size: Size,
-    /// Number of classes.
-    pub nc: i64,
-    /// Hidden width of the detecting head's class towers; `None` takes a fresh network's. One that was
-    /// trained on other classes keeps the width it was made with.
-    pub class_width: Option<i64>,
-    /// With the auxiliary branch of training (programmable gradient information).
-    pub aux: bool,
+pub enum NetworkConfig {
+    Yolo9(Yolo9Config),
 }
 
-/// Raw outputs per level, `[B, 64 + nc, H, W]`: logits of the distance bins, then of the classes.
+/// Raw outputs per level, `[B, channels, H, W]`: of YOLO9 logits of the distance bins, then of the classes.
 #[derive(Debug)]
 pub struct HeadOutputs {
     /// Of the head that detects.
@@ -35,14 +26,11 @@ pub struct HeadOutputs {
     pub aux: Option<[Tensor; 3]>,
 }
 
-/// YOLO9 with its parameters.
+/// A network with its parameters.
 #[derive(Debug)]
-pub struct Yolo9 {
-    config: Yolo9Config,
-    backbone: Backbone,
-    neck: Neck,
-    head: Detect,
-    aux: Option<(AuxNeck, Detect)>,
+pub struct Network {
+    config: NetworkConfig,
+    body: Body,
     pub(super) variables: Vec<Variable>,
     /// Training batches since the counters were set: all batch normalisations see all batches, so
     /// one count serves them all.
@@ -51,39 +39,88 @@ pub struct Yolo9 {
     sync: SharedSync,
 }
 
-impl Yolo9 {
+#[derive(Debug)]
+enum Body {
+    Yolo9(Yolo9),
+}
+
+impl NetworkConfig {
+    /// A network that starts from nothing. `aux` is for the families that have an auxiliary branch.
+    #[must_use]
+    pub fn scratch(architecture: Architecture, classes: i64, aux: bool) -> Self {
+        match architecture {
+            Architecture::Yolo9(size) => Yolo9Config::scratch(size, classes, aux).into(),
+        }
+    }
+
+    /// Reads the configuration off the names and shapes of a state dict.
+    ///
+    /// # Errors
+    /// When the tensors are of no known network.
+    pub fn of_state_dict(state: &[(String, Tensor)]) -> Result<Self, LoadError> {
+        Yolo9Config::of_state_dict(state).map(Self::from)
+    }
+
+    /// The same network for other classes, with an auxiliary branch or without.
+    #[must_use]
+    pub fn adapted(self, classes: i64, aux: bool) -> Self {
+        match self {
+            Self::Yolo9(config) => Self::Yolo9(Yolo9Config {
+                nc: classes,
+                aux,
+                ..config
+            }),
+        }
+    }
+
+    /// The same network without what only training needs.
+    #[must_use]
+    pub fn for_inference(self) -> Self {
+        self.adapted(self.classes(), false)
+    }
+
+    #[must_use]
+    pub fn architecture(&self) -> Architecture {
+        match self {
+            Self::Yolo9(config) => config.architecture(),
+        }
+    }
+
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.architecture().family()
+    }
+
+    /// Number of classes.
+    #[must_use]
+    pub fn classes(&self) -> i64 {
+        match self {
+            Self::Yolo9(config) => config.nc,
+        }
+    }
+}
+
+impl From<Yolo9Config> for NetworkConfig {
+    fn from(config: Yolo9Config) -> Self {
+        Self::Yolo9(config)
+    }
+}
+
+impl Network {
     /// A network with PyTorch's default initialisation, drawn from the global generator: call
     /// `tch::manual_seed` before to make it reproducible. The values don't depend on the device.
     #[must_use]
-    pub fn new(config: &Yolo9Config, device: Device) -> Self {
-        let layout = config.size.layout();
-        let channels = layout.head_channels();
-        let class_width = config
-            .class_width
-            .unwrap_or_else(|| default_class_width(channels, config.nc));
+    pub fn new(config: impl Into<NetworkConfig>, device: Device) -> Self {
+        let mut config = config.into();
         let variables = RefCell::default();
         let scope = Scope::root(&variables, device);
-        let detect =
-            |name, class_width| Detect::new(&(&scope / name), channels, config.nc, class_width);
-        let backbone = Backbone::new(&(&scope / "backbone"), &layout);
-        let neck = Neck::new(&(&scope / "neck"), &layout);
-        let head = detect("head", class_width);
-        let aux = config.aux.then(|| {
-            // LibreYOLO makes this head anew for the classes, whatever the other one's origin.
-            let class_width = default_class_width(channels, config.nc);
-            let neck = AuxNeck::new(&(&scope / "aux"), &layout);
-            (neck, detect("aux_head", class_width))
-        });
+        let body = match &mut config {
+            NetworkConfig::Yolo9(config) => Body::Yolo9(Yolo9::new(&scope, config)),
+        };
         let sync = scope.sync();
         Self {
-            config: Yolo9Config {
-                class_width: Some(class_width),
-                ..*config
-            },
-            backbone,
-            neck,
-            head,
-            aux,
+            config,
+            body,
             variables: variables.into_inner(),
             batches: Cell::new(0),
             channels_last: false,
@@ -91,10 +128,15 @@ impl Yolo9 {
         }
     }
 
-    /// The configuration, with the class width that was chosen.
+    /// The configuration, with what a fresh network chose.
     #[must_use]
-    pub fn config(&self) -> Yolo9Config {
+    pub fn config(&self) -> NetworkConfig {
         self.config
+    }
+
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.config.family()
     }
 
     /// Where the parameters lie.
@@ -109,37 +151,23 @@ impl Yolo9 {
     #[must_use]
     pub fn forward_train(&self, x: &Tensor) -> HeadOutputs {
         self.batches.set(self.batches.get() + 1);
-        let features = self.backbone.forward(x, true);
-        let maps = self.neck.forward(&features, true);
-        HeadOutputs {
-            main: self.head.forward(&maps, true),
-            aux: self
-                .aux
-                .as_ref()
-                .map(|(neck, head)| head.forward(&neck.forward(&features, true), true)),
-        }
+        self.body.forward(x, true)
     }
 
     /// Raw outputs of the detecting head with the running statistics.
     pub fn forward_raw(&self, x: &Tensor) -> [Tensor; 3] {
-        let features = self.backbone.forward(x, false);
-        self.head
-            .forward(&self.neck.forward(&features, false), false)
+        self.body.forward(x, false).main
     }
 
-    /// Predictions `[B, 4 + nc, A]`: x1, y1, x2, y2 in pixels of the canvas, then a probability per
+    /// Predictions `[B, 4 + classes, A]`: x1, y1, x2, y2 in pixels of the canvas, then a probability per
     /// class, for each anchor. Without gradients.
     pub fn forward_eval(&self, x: &Tensor) -> Tensor {
-        tch::no_grad(|| self.head.decode(&self.forward_raw(x)))
+        tch::no_grad(|| self.body.decode(&self.forward_raw(x)))
     }
 
-    /// [`Self::forward_eval`] in a graph, for square images of this side.
+    /// What LibreYOLO exports of the family, in a graph, for square images of this side.
     pub(crate) fn export(&self, graph: &mut Graph, images: &Value, side: i64) -> Value {
-        tch::no_grad(|| {
-            let features = self.backbone.export(graph, images);
-            let maps = self.neck.export(graph, &features);
-            self.head.export(graph, &maps, side)
-        })
+        tch::no_grad(|| self.body.export(graph, images, side))
     }
 
     /// The trainable tensors in the order of the state dict.
@@ -173,7 +201,7 @@ impl Yolo9 {
     /// A network with the same values and layout of its own, of which nothing is trained.
     #[must_use]
     pub fn frozen_copy(&self) -> Self {
-        let mut copy = Self::new(&self.config, self.device());
+        let mut copy = Self::new(self.config, self.device());
         let _ = copy.freeze(&[""]);
         if self.channels_last {
             copy.to_channels_last();
@@ -245,6 +273,26 @@ impl Yolo9 {
                 }
             }
         });
+    }
+}
+
+impl Body {
+    fn forward(&self, x: &Tensor, train: bool) -> HeadOutputs {
+        match self {
+            Self::Yolo9(body) => body.forward(x, train),
+        }
+    }
+
+    fn decode(&self, levels: &[Tensor; 3]) -> Tensor {
+        match self {
+            Self::Yolo9(body) => body.decode(levels),
+        }
+    }
+
+    fn export(&self, graph: &mut Graph, images: &Value, side: i64) -> Value {
+        match self {
+            Self::Yolo9(body) => body.export(graph, images, side),
+        }
     }
 }
 

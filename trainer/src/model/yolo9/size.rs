@@ -1,11 +1,10 @@
 //! The four sizes and their channel counts.
 
 use std::fmt;
-use std::str::FromStr;
 
 /// How large the network is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Size {
+pub enum Yolo9Size {
     /// Tiny: 2.0 million parameters.
     T,
     /// Small: 7.2 million.
@@ -16,36 +15,25 @@ pub enum Size {
     C,
 }
 
-/// A size that doesn't exist.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a size of YOLO9; there are t, s, m and c")]
-pub struct ParseSizeError(String);
-
-impl Size {
+impl Yolo9Size {
     /// All sizes, smallest first.
     pub const ALL: [Self; 4] = [Self::T, Self::S, Self::M, Self::C];
-}
 
-impl fmt::Display for Size {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+    /// The name in checkpoints.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
             Self::T => "t",
             Self::S => "s",
             Self::M => "m",
             Self::C => "c",
-        })
+        }
     }
 }
 
-impl FromStr for Size {
-    type Err = ParseSizeError;
-
-    fn from_str(text: &str) -> Result<Self, ParseSizeError> {
-        let wanted = |size: &Self| size.to_string() == text;
-        Self::ALL
-            .into_iter()
-            .find(wanted)
-            .ok_or_else(|| ParseSizeError(text.into()))
+impl fmt::Display for Yolo9Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
     }
 }
 
@@ -107,7 +95,7 @@ const fn even(out: i64) -> Width {
     width(out, out)
 }
 
-impl Size {
+impl Yolo9Size {
     #[rustfmt::skip]
     pub(super) const fn layout(self) -> Layout {
         match self {
@@ -136,19 +124,5 @@ impl Size {
                 down_path: [(256, even(512)), (512, even(512))],
             },
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_as_they_are_written() {
-        for size in Size::ALL {
-            assert_eq!(size.to_string().parse(), Ok(size));
-        }
-        let error = "x".parse::<Size>().expect_err("no such size");
-        assert!(error.to_string().contains("`x`"), "{error}");
     }
 }

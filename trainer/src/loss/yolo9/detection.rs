@@ -5,6 +5,7 @@ use tch::{Kind, Reduction, Tensor};
 use super::assign::{Assignment, MAX_DISTANCE, Targets, assign};
 use super::boxes::{Boxes, complete_iou};
 use crate::dist::Collective;
+use crate::loss::LossItems;
 use crate::model::{AnchorGrid, HeadOutputs, REG_MAX, STRIDES, expected_distance};
 
 const BOX_WEIGHT: f64 = 7.5;
@@ -13,14 +14,14 @@ const DISTRIBUTION_WEIGHT: f64 = 1.5;
 
 /// The loss with its weights.
 #[derive(Debug, Clone, Copy)]
-pub struct DetectionLoss {
+pub struct Yolo9Loss {
     /// Weight of the auxiliary head's loss, LibreYOLO's `aux_weight`.
     pub aux_weight: f64,
     /// Processes whose batches are one batch: each computes its share of that one's loss.
     pub group: Option<&'static dyn Collective>,
 }
 
-impl Default for DetectionLoss {
+impl Default for Yolo9Loss {
     fn default() -> Self {
         Self {
             aux_weight: 0.25,
@@ -29,26 +30,8 @@ impl Default for DetectionLoss {
     }
 }
 
-/// A batch's loss and its parts, each a scalar tensor, already weighted: the parts sum to the total.
-#[derive(Debug)]
-pub struct LossItems {
-    /// What is differentiated.
-    pub total: Tensor,
-    /// Complete IoU of the boxes.
-    pub box_: Tensor,
-    /// Binary cross-entropy of the classes.
-    pub cls: Tensor,
-    /// Distribution focal loss of the distances.
-    pub dfl: Tensor,
-    /// Anchors with a target per image, of the detecting head.
-    pub positives: Tensor,
-}
-
-impl DetectionLoss {
-    /// Loss of a batch.
-    ///
-    /// `targets` is `[B, M, 5]`: class, then x1, y1, x2, y2 from 0 to 1 of the canvas; rows of a
-    /// negative class are padding (see [`pad_targets`](super::pad_targets)). M may be 0.
+impl Yolo9Loss {
+    /// As [`Loss::compute`](crate::loss::Loss::compute).
     #[must_use]
     pub fn compute(&self, outputs: &HeadOutputs, targets: &Tensor) -> LossItems {
         let main = head_loss(&outputs.main, targets, self.group);
@@ -56,13 +39,7 @@ impl DetectionLoss {
             return main;
         };
         let aux = head_loss(levels, targets, self.group);
-        LossItems {
-            total: main.total + self.aux_weight * aux.total,
-            box_: main.box_ + self.aux_weight * aux.box_,
-            cls: main.cls + self.aux_weight * aux.cls,
-            dfl: main.dfl + self.aux_weight * aux.dfl,
-            positives: main.positives,
-        }
+        main.plus(&aux.scaled(self.aux_weight))
     }
 }
 
@@ -106,10 +83,7 @@ fn head_loss(
     let cls = cls * CLASS_WEIGHT;
     LossItems {
         total: &box_ + &dfl + &cls,
-        box_: box_.detach(),
-        cls: cls.detach(),
-        dfl: dfl.detach(),
-        positives: assignment.positive.sum(Kind::Float) / assignment.positive.size()[0].max(1),
+        parts: [box_, cls, dfl].iter().map(Tensor::detach).collect(),
     }
 }
 

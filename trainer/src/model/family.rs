@@ -1,0 +1,142 @@
+//! Which networks there are, and how they are called.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::yolo9::Yolo9Size;
+
+/// Networks of one design.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// YOLOv9 as LibreYOLO builds it.
+    Yolo9,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Yolo9];
+
+    /// The name in checkpoints.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yolo9 => "yolo9",
+        }
+    }
+
+    /// The family of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.name() == name)
+    }
+
+    /// The name for people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Yolo9 => "YOLOv9",
+        }
+    }
+
+    /// The parts of its loss under LibreYOLO's names.
+    #[must_use]
+    pub fn loss_parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Yolo9 => &["box", "cls", "dfl"],
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A family and how large the network is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    Yolo9(Yolo9Size),
+}
+
+/// A network that doesn't exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no network `{0}`")]
+pub struct ParseArchitectureError(String);
+
+impl Architecture {
+    /// All of them, family by family, smallest first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Yolo9Size::ALL.into_iter().map(Self::Yolo9)
+    }
+
+    #[must_use]
+    pub fn family(self) -> Family {
+        match self {
+            Self::Yolo9(_) => Family::Yolo9,
+        }
+    }
+
+    /// The size's name in checkpoints.
+    #[must_use]
+    pub fn size(self) -> &'static str {
+        match self {
+            Self::Yolo9(size) => size.name(),
+        }
+    }
+}
+
+/// As the command line takes it: `yolo9-t`.
+impl fmt::Display for Architecture {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.family(), self.size())
+    }
+}
+
+impl FromStr for Architecture {
+    type Err = ParseArchitectureError;
+
+    /// `yolo9-t`, `yolo9t`, `LibreYOLO9t`, in any case.
+    fn from_str(text: &str) -> Result<Self, ParseArchitectureError> {
+        let name = text.to_ascii_lowercase();
+        let name = name.strip_prefix("libre").unwrap_or(&name);
+        let is_wanted = |architecture: &Self| {
+            let rest = name.strip_prefix(architecture.family().name());
+            rest.is_some_and(|size| size.trim_start_matches(['-', '_']) == architecture.size())
+        };
+        Self::all()
+            .find(is_wanted)
+            .ok_or_else(|| ParseArchitectureError(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for architecture in Architecture::all() {
+            assert_eq!(architecture.to_string().parse(), Ok(architecture));
+        }
+        for family in Family::ALL {
+            assert_eq!(Family::of_name(family.name()), Some(family));
+        }
+        assert_eq!(Family::of_name("rtdetr"), None);
+    }
+
+    #[test]
+    fn architectures_have_many_spellings() {
+        for name in ["yolo9-t", "yolo9t", "LibreYOLO9t", "YOLO9_t"] {
+            assert_eq!(
+                name.parse(),
+                Ok(Architecture::Yolo9(Yolo9Size::T)),
+                "{name}"
+            );
+        }
+        for name in ["yolo9", "yolo9-x", "yolo8-t", ""] {
+            let error = name.parse::<Architecture>().expect_err("no such network");
+            assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
+        }
+    }
+}

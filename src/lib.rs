@@ -26,6 +26,7 @@ mod stage;
 mod store;
 mod summary;
 mod ui;
+mod volumes;
 
 use clap::Parser;
 

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::observe::instances;
 use crate::shell::Shell;
 use crate::ui::format;
+use crate::volumes::{self, VolumeRow};
 use chrono::{DateTime, Utc};
 use gpurun_lifecycle::Phase;
 use gpurun_pricing::HourlyRate;
@@ -15,6 +16,8 @@ pub(crate) struct Orphans {
     pub(crate) boxes: Vec<Orphan>,
     /// Providers whose list couldn't be read, and why: what they hold is unknown.
     pub(crate) unread: Vec<String>,
+    /// Volumes that no box has mounted and no open run means to: they bill too, and may be kept on purpose.
+    pub(crate) idle_volumes: Vec<VolumeRow>,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,6 +89,13 @@ pub(crate) async fn find(shell: &Shell) -> Result<Orphans> {
             });
         }
     }
+    let idle = volumes::list(shell).await.idle(&listing.runs);
+    orphans.idle_volumes = idle.volumes;
+    for unread in idle.unread {
+        if !orphans.unread.contains(&unread) {
+            orphans.unread.push(unread);
+        }
+    }
     Ok(orphans)
 }
 
@@ -98,6 +108,14 @@ pub(crate) fn show(shell: &Shell, orphans: &Orphans) {
         shell.ui.data(&format!(
             "! ORPHAN {} {} ({}), {} at {burn}: {}; `gpurun orphans --destroy {}` ends it",
             orphan.provider, orphan.id, orphan.label, orphan.state, orphan.whose, orphan.id
+        ));
+    }
+    for volume in &orphans.idle_volumes {
+        shell.ui.data(&format!(
+            "idle volume {}; `gpurun volumes delete {} --provider {}` ends it",
+            volume.line(),
+            volume.id,
+            volume.provider
         ));
     }
     for unread in &orphans.unread {

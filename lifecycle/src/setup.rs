@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpurun_pricing::HourlyRate;
 use serde::{Deserialize, Serialize};
 
 /// What trains on the box.
@@ -79,4 +80,7 @@ pub struct VolumeSpec {
     pub id: String,
     /// An absolute path in the box.
     pub path: String,
+    /// What it cost when it was looked up; it is billed on its own, not with the box.
+    #[serde(default)]
+    pub rate: Option<HourlyRate>,
 }

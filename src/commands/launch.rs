@@ -106,11 +106,13 @@ impl Args {
         let Selection {
             offers,
             price_limit,
+            volume,
             notes,
         } = selection;
         let card = &offers[0].card;
         let prices = format!("{}, seen {}", card.source, card.as_of);
-        let spec = run_spec(&job.spec, resolved, offers, disk, price_limit);
+        let mut spec = run_spec(&job.spec, resolved, offers, disk, price_limit);
+        spec.volume = volume;
         let run = record(&job, spec);
         let mut shown = preview(&run, &shape, prices, Utc::now());
         shown.notes = notes;

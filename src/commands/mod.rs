@@ -17,6 +17,7 @@ mod ssh;
 mod start;
 mod status;
 mod stop;
+mod volumes;
 mod wait;
 mod which_run;
 
@@ -76,6 +77,7 @@ pub(crate) enum Verb {
     Push(push::Args),
     Cost(Box<cost::Args>),
     Offers(offers::Args),
+    Volumes(volumes::Args),
     Reap(reap::Args),
     Cron(cron::Args),
     Orphans(orphans::Args),
@@ -99,6 +101,7 @@ impl Verb {
             Self::Push(args) => args.run(ui),
             Self::Cost(args) => args.run(ui),
             Self::Offers(args) => args.run(ui),
+            Self::Volumes(args) => args.run(ui),
             Self::Reap(args) => args.run(ui),
             Self::Cron(args) => args.run(ui),
             Self::Orphans(args) => args.run(ui),

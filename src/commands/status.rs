@@ -6,6 +6,7 @@ use crate::store::{Listing, StoreError, Unreadable, Which};
 use crate::summary::RunSummary;
 use crate::ui::format::{self, labelled};
 use crate::ui::{Column, Ui, table};
+use crate::volumes::{self, VolumeList};
 use chrono::Utc;
 use gpurun_lifecycle::{Phase, Plan, RunRecord, absorb, decide};
 use serde::Serialize;
@@ -31,6 +32,9 @@ struct Document {
     runs: Vec<RunSummary>,
     /// Runs whose record this version can't read; their boxes may still bill.
     unreadable: Vec<Unreadable>,
+    /// Disks that outlive boxes, of every account that was asked.
+    #[serde(flatten)]
+    volumes: VolumeList,
 }
 
 const NEWEST_CLOSED: u32 = 10;
@@ -67,9 +71,15 @@ impl Args {
         } else {
             block_on(look_at_all(&shell, runs))?
         };
+        let volumes = if self.offline || self.run.is_some() {
+            VolumeList::default()
+        } else {
+            block_on(volumes::list(&shell))
+        };
         let document = Document {
             runs: summaries,
             unreadable,
+            volumes,
         };
         Ok(show(Some(&shell), ui, document))
     }
@@ -122,11 +132,20 @@ fn show(shell: Option<&Shell>, ui: &Ui, document: Document) -> ExitCode {
         ui.json(&document);
         return ExitCode::Success;
     }
-    let runs = document.runs;
+    let (runs, volumes) = (document.runs, document.volumes);
+    let show_volumes = || {
+        for volume in &volumes.volumes {
+            ui.data(&labelled("volume", &volume.line()));
+        }
+        for unread in &volumes.unread {
+            ui.data(&labelled(" !", &format!("unknown, not empty: {unread}")));
+        }
+    };
     if runs.is_empty() && !document.unreadable.is_empty() {
         return ExitCode::Success;
     }
     if runs.is_empty() {
+        show_volumes();
         ui.talk("No runs yet. `gpurun launch --help` shows how to start one; `gpurun launch -n` what it would cost.");
         return ExitCode::Success;
     }
@@ -161,6 +180,7 @@ fn show(shell: Option<&Shell>, ui: &Ui, document: Document) -> ExitCode {
             ui.data(&labelled(" !", attention));
         }
     }
+    show_volumes();
     if let [only] = runs.as_slice() {
         detail(ui, only);
     }

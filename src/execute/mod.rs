@@ -6,6 +6,9 @@ mod cloud;
 mod gpus;
 mod send;
 mod setup;
+mod volume;
+
+pub(crate) use volume::{create_volume, delete_volume};
 
 use crate::shell::Shell;
 use gpurun_lifecycle::{Action, ActionResult, RunRecord, Target};

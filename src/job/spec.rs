@@ -154,6 +154,7 @@ fn volume(layer: &Layer) -> Result<Option<VolumeSpec>, DocumentError> {
         Some((id, path)) if !id.is_empty() && path.starts_with('/') => Ok(Some(VolumeSpec {
             id: id.to_owned(),
             path: path.to_owned(),
+            rate: None,
         })),
         _ => Err(layer.error(
             Key::Volume,

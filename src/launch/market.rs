@@ -5,10 +5,11 @@ use crate::exit_code::ExitCode;
 use crate::job::JobSpec;
 use crate::observe;
 use crate::store::BadHost;
+use gpurun_lifecycle::VolumeSpec;
 use gpurun_pricing::estimate::JobShape;
 use gpurun_pricing::offer::rank;
 use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer};
-use gpurun_providers::{OfferRequest, Provider};
+use gpurun_providers::{OfferRequest, Provider, Volume};
 use rust_decimal_macros::dec;
 
 /// How much dearer than the price that was shown a box may be without another question: 5 percent.
@@ -37,6 +38,8 @@ pub(crate) enum Market {
 pub(crate) struct Selection {
     pub(crate) offers: Vec<Offer>,
     pub(crate) price_limit: Option<HourlyRate>,
+    /// The job's, with its price.
+    pub(crate) volume: Option<VolumeSpec>,
     /// What a person should know about those that aren't there.
     pub(crate) notes: Vec<String>,
 }
@@ -52,17 +55,17 @@ pub(crate) async fn market(usable: &[&dyn Provider], search: &Search<'_>) -> Res
         max_price: job.max_price,
         ..OfferRequest::new(job.gpu.clone(), search.disk)
     };
-    let place = match &job.volume {
-        Some(volume) => Some(observe::place_of(&asked, &volume.id).await?),
+    let mounted = match &job.volume {
+        Some(volume) => Some(observe::volume(&asked, &volume.id).await?),
         None => None,
     };
     let (found, unread) = observe::search_all(&asked, &request).await;
     let mut notes: Vec<String> = unread.iter().map(ToString::to_string).collect();
     let offers = found.into_iter().filter(|offer| {
-        let there = |place: &String| [&offer.region, &offer.host].contains(&&Some(place.clone()));
+        let reaches = |mounted: &(&str, Volume)| can_mount(offer, mounted);
         let bad = bad_host(search.bad_hosts, offer);
         notes.extend(bad.map(note));
-        bad.is_none() && place.as_ref().is_none_or(there)
+        bad.is_none() && mounted.as_ref().is_none_or(reaches)
     });
     let ranked = rank(offers.collect(), &job.gpu, search.shape);
     notes.sort();
@@ -80,6 +83,10 @@ pub(crate) async fn market(usable: &[&dyn Provider], search: &Search<'_>) -> Res
     Ok(Market::Offers(Selection {
         offers: like_the_best(&ranked, search.disk, price_limit),
         price_limit,
+        volume: job.volume.clone().map(|volume| VolumeSpec {
+            rate: mounted.and_then(|(_, found)| found.price),
+            ..volume
+        }),
         notes,
     }))
 }
@@ -100,6 +107,13 @@ fn like_the_best(ranked: &[Offer], disk: Gigabytes, price_limit: Option<HourlyRa
             && price_limit.is_none_or(|limit| offer.card.running_rate(disk) <= limit)
     });
     alike.take(MOST_OFFERS).cloned().collect()
+}
+
+/// Whether a box of this offer is where the volume is.
+fn can_mount(offer: &Offer, (provider, volume): &(&str, Volume)) -> bool {
+    let place = volume.place.as_ref();
+    let near = [offer.region.as_ref(), offer.host.as_ref()].contains(&place);
+    offer.provider == *provider && (place.is_none() || near)
 }
 
 fn bad_host<'a>(bad_hosts: &'a [BadHost], offer: &Offer) -> Option<&'a BadHost> {

@@ -1,7 +1,7 @@
 //! The plan that would run and what the whole job would cost: what `launch -n` prints and `launch` says
 //! before it spends.
 
-use crate::ui::{Ui, format};
+use crate::ui::{self, Ui, format};
 use chrono::{DateTime, Utc};
 use gpurun_lifecycle::{
     Action, CheckpointView, Engine, InstanceView, Observation, Plan, RunRecord, Sighting, decide,
@@ -31,6 +31,8 @@ pub(crate) struct Preview {
     spare_offers: usize,
     #[serde(serialize_with = "format::rate_or_null")]
     price_limit: Option<HourlyRate>,
+    #[serde(skip)]
+    volume: Option<String>,
     #[serde(skip)]
     offer: String,
     #[serde(skip)]
@@ -71,6 +73,7 @@ pub(crate) fn preview(
         notes: Vec::new(),
         spare_offers: run.spec.offers.len() - 1,
         price_limit: run.spec.price_limit,
+        volume: run.spec.volume.as_ref().map(ui::volume),
         offer: format!(
             "{} {} · {} with {} disk",
             offer.provider,
@@ -121,6 +124,7 @@ impl Preview {
         if self.spare_offers > 0 {
             lines.insert(1, format!(" else      {}", self.spare()));
         }
+        lines.extend(self.volume.iter().map(|line| format!(" volume    {line}")));
         lines.extend(self.notes.iter().map(|note| format!(" note      {note}")));
         for line in &self.estimate.lines {
             lines.push(format!(

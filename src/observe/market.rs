@@ -3,8 +3,8 @@
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use futures_util::future::join_all;
-use gpurun_pricing::Offer;
-use gpurun_providers::{OfferRequest, Provider, Volume};
+use gpurun_pricing::{HourlyRate, Offer};
+use gpurun_providers::{OfferRequest, Provider, Volume, VolumeRequest};
 use std::fmt;
 use std::time::Duration;
 
@@ -49,23 +49,36 @@ pub(crate) async fn volumes(
     ask_all(providers, list).await
 }
 
-/// Where a volume is: only boxes there can have it.
+/// A volume that is to be mounted, with its provider's name.
 ///
 /// # Errors
-/// When no provider that was asked has it, or says where it is.
-pub(crate) async fn place_of(providers: &[&dyn Provider], id: &str) -> Result<String> {
+/// When no provider that was asked has it.
+pub(crate) async fn volume(
+    providers: &[&dyn Provider],
+    id: &str,
+) -> Result<(&'static str, Volume)> {
     let (found, unread) = volumes(providers).await;
-    let volume = found.into_iter().find(|(_, volume)| volume.id == id);
-    if let Some(place) = volume.and_then(|(_, volume)| volume.place) {
-        return Ok(place);
+    if let Some(found) = found.into_iter().find(|(_, volume)| volume.id == id) {
+        return Ok(found);
     }
     let mut lines = vec![format!("there is no volume {id} to mount")];
     lines.extend(unread.iter().map(ToString::to_string));
     Err(Failure::new(
         ExitCode::Usage,
         lines.join("\n"),
-        "`gpurun status` lists the volumes of every account",
+        "`gpurun volumes` lists those of every account",
     ))
+}
+
+/// What a new volume would cost; `None` where the provider bills only what is on it.
+pub(crate) async fn volume_rate(
+    provider: &dyn Provider,
+    request: &VolumeRequest,
+) -> Result<Option<HourlyRate>> {
+    match provider.volumes() {
+        Some(volumes) => Ok(volumes.rate(request).await?),
+        None => Ok(None),
+    }
 }
 
 /// All at the same time, each with its own deadline.

@@ -6,7 +6,7 @@ mod market;
 mod training;
 
 pub(crate) use instance::{instances, offers, way_in};
-pub(crate) use market::{place_of, search_all};
+pub(crate) use market::{search_all, volume, volume_rate, volumes};
 pub(crate) use training::never_launched;
 
 use crate::remote::WayIn;

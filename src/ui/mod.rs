@@ -9,7 +9,7 @@ mod table;
 mod terminal;
 
 pub(crate) use progress::{Follower, Progress};
-pub(crate) use run_cost::run_cost;
+pub(crate) use run_cost::{run_cost, volume};
 pub(crate) use steps::Steps;
 pub(crate) use table::{Column, table};
 pub(crate) use terminal::{Ui, usage};

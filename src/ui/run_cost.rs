@@ -2,6 +2,7 @@
 
 use super::{Column, table};
 use chrono::{DateTime, Utc};
+use gpurun_lifecycle::VolumeSpec;
 use gpurun_pricing::{BillLine, BilledState, HourlyRate, Hours, Money, RunCost};
 
 /// What a run has cost so far, box by box and state by state, and what it burns now.
@@ -36,6 +37,17 @@ pub(crate) fn run_cost(run: &str, costs: &[RunCost]) -> String {
     }
     rows.push(only("total", so_far));
     format!("{heading}\n\n{}", table(&columns, rows))
+}
+
+/// "4711 at /data, $0.0139/h on its own"
+pub(crate) fn volume(volume: &VolumeSpec) -> String {
+    let rate = volume
+        .rate
+        .map_or_else(|| "an unknown rate".to_owned(), |rate| rate.to_string());
+    format!(
+        "{} at {}: {rate} on its own until it is deleted, in none of these sums",
+        volume.id, volume.path
+    )
 }
 
 fn row(line: &BillLine) -> Vec<String> {

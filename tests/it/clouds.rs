@@ -129,3 +129,51 @@ fn a_box_that_lacks_the_key_gets_it_and_one_that_costs_more_than_agreed_goes_bac
     world.ok(&["destroy", "cells", "--force", "--yes"]);
     assert_eq!(rented.living(), 0);
 }
+
+#[test]
+fn a_volume_is_made_mounted_shown_wherever_money_is_and_deleted() {
+    let Some(rented) = rented() else { return };
+    let world = &rented.world;
+    let plan = world.json(&["launch", "-n", "--gpu", "4090x1", "--command", "true"]);
+    let host = plan["plan"]["actions"][0]["offer"]["host"].clone();
+    let host = host.as_str().expect("its host");
+    let make = [
+        "--yes",
+        "--provider",
+        "vast",
+        "--size",
+        "20",
+        "--place",
+        host,
+    ];
+    let made = world.json(&[&["volumes", "create", "sets"][..], &make].concat());
+    let id = made["volumes"][0]["id"]
+        .as_str()
+        .expect("its id")
+        .to_owned();
+    assert!(
+        made["volumes"][0]["burn_per_hour"].as_f64() > Some(0.0),
+        "{made}"
+    );
+    assert!(
+        world
+            .ok(&["orphans"])
+            .contains(&format!("idle volume vast {id}"))
+    );
+    assert!(world.ok(&["status"]).contains(&format!("vast {id}")));
+
+    let launched = rented.launch(&["--volume", &format!("{id}:/root/sets")]);
+    assert!(launched.status.success(), "{}", text(&launched));
+    world.ok(&["ssh", "cells", "--", "echo kept > sets/kept"]);
+    assert!(!world.ok(&["orphans"]).contains("idle volume"));
+    assert!(
+        world
+            .ok(&["cost", "cells"])
+            .contains(&format!("volume {id} at /root/sets"))
+    );
+    world.ok(&["destroy", "cells", "--force", "--yes"]);
+    let left = world.json(&["volumes"]);
+    assert_eq!(left["volumes"][0]["id"], id.as_str(), "it outlives the box");
+    let gone = world.json(&["volumes", "delete", &id, "--provider", "vast", "--yes"]);
+    assert_eq!(gone["volumes"], serde_json::json!([]));
+}

@@ -187,6 +187,7 @@ fn the_documents_of_orphans() {
 #[test]
 fn the_documents_of_verbs_that_need_no_run() {
     let world = World::new();
+    verb(&world, "gpurun-volumes", &["volumes"]);
     let offers = verb(&world, "gpurun-offers", &["offers"]);
     assert!(offers["offers"][0]["job_cost"].is_number(), "{offers}");
     for arguments in [

@@ -125,6 +125,15 @@ pub(super) struct RunDocument<'a> {
     burn_per_hour: Value,
     /// One for each box the run has had, the newest last.
     boxes: Vec<BoxBill>,
+    /// Mounted by its boxes, and billed on its own: in none of these sums.
+    volume: Option<VolumeBill>,
+}
+
+#[derive(Debug, Serialize)]
+struct VolumeBill {
+    id: String,
+    /// Null where the provider doesn't say.
+    per_hour: Option<Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -155,6 +164,10 @@ impl<'a> RunDocument<'a> {
             so_far: json_number(record.spent(now).amount()),
             burn_per_hour: json_number(record.burn(now).amount()),
             boxes: record.costs(now).iter().map(BoxBill::new).collect(),
+            volume: record.spec.volume.as_ref().map(|volume| VolumeBill {
+                id: volume.id.clone(),
+                per_hour: volume.rate.map(|rate| json_number(rate.amount())),
+            }),
         }
     }
 }

@@ -29,6 +29,9 @@ pub(super) fn run(asked: &str, ui: &Ui, now: DateTime<Utc>) -> Result<ExitCode> 
     let id = ledger.short_id(&record.id, SHORTEST_ID)?;
     let title = format!("{id} {}", record.name);
     ui.data(&ui::run_cost(&title, &record.costs(now)));
+    if let Some(volume) = &record.spec.volume {
+        ui.data(&format!("\n volume {}", ui::volume(volume)));
+    }
     Ok(ExitCode::Success)
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::label::{Label, LabelIssue, LabelIssueKind, Labels, read_labels};
+use crate::label::{Label, LabelIssue, LabelIssueKind, Labels, read_selected_labels};
+use crate::selection::ClassSelection;
 use crate::split::Sample;
-use crate::{DataConfig, Error, Result, Split, file};
+use crate::{Error, Result, file};
 
 /// A split's images, and where their boxes come from.
 #[derive(Debug, Clone)]
@@ -29,39 +30,39 @@ impl From<Vec<Sample>> for SplitData {
 /// The boxes of a split.
 #[derive(Debug, Clone, Default)]
 pub struct Annotations {
-    /// None: a text file beside each image.
-    coco: Option<Coco>,
-}
-
-/// A COCO instances file, its boxes by image.
-#[derive(Debug, Clone)]
-struct Coco {
-    images: Vec<PathBuf>,
-    labels: HashMap<PathBuf, Labels>,
+    /// A COCO file's boxes by image. None: a text file beside each image.
+    coco: Option<HashMap<PathBuf, Labels>>,
+    selection: ClassSelection,
 }
 
 impl Annotations {
-    /// Those of a split: text files need no preparation, a COCO file is read whole.
+    /// Text files, which need no preparation.
+    pub(crate) fn text(selection: &ClassSelection) -> Self {
+        Self {
+            coco: None,
+            selection: selection.clone(),
+        }
+    }
+
+    /// A COCO file, read whole, with the images that it names in its order.
     ///
-    /// Categories are the dataset's classes by their names; where `data.yaml` names none, in the order of their ids.
-    /// Crowds and boxes without an area are left out, as in LibreYOLO.
+    /// Categories are the dataset's classes by their names. Crowds and boxes without an area are left out, as in
+    /// LibreYOLO.
     ///
     /// # Errors
-    /// When the COCO file can't be read or names a category that `data.yaml` doesn't.
-    pub(crate) fn of(config: &DataConfig, split: Split) -> Result<Self> {
-        let Some(path) = config.annotation_file(split) else {
-            return Ok(Self::default());
+    /// When the file can't be read, or names a category that is none of `names`, or more than one of them.
+    pub(crate) fn coco(
+        path: &Path,
+        folder: &Path,
+        names: &[String],
+        selection: &ClassSelection,
+    ) -> Result<(Vec<PathBuf>, Self)> {
+        let (images, labels) = read_coco(path, folder, names, selection)?;
+        let annotations = Self {
+            coco: Some(labels),
+            selection: selection.clone(),
         };
-        let [folder] = config.entries(split) else {
-            return Err(Error::Config {
-                path: config.file.clone(),
-                problem: format!("'{split}' is not one folder", split = split.as_str()),
-                remedy: "a COCO file needs one folder of images".into(),
-            });
-        };
-        Ok(Self {
-            coco: Some(Coco::read(path, folder, &config.names)?),
-        })
+        Ok((images, annotations))
     }
 
     /// The usable boxes of an image, and what had to be left out.
@@ -70,14 +71,9 @@ impl Annotations {
     /// When its text file is there but can't be read.
     pub fn labels(&self, sample: &Sample, nc: usize) -> Result<Labels> {
         match &self.coco {
-            None => read_labels(&sample.label, nc),
-            Some(coco) => Ok(coco.labels.get(&sample.image).cloned().unwrap_or_default()),
+            None => read_selected_labels(&sample.label, nc, &self.selection),
+            Some(labels) => Ok(labels.get(&sample.image).cloned().unwrap_or_default()),
         }
-    }
-
-    /// The images that the COCO file names, in its order; none for text files.
-    pub(crate) fn images(&self) -> Option<&[PathBuf]> {
-        self.coco.as_ref().map(|coco| coco.images.as_slice())
     }
 }
 
@@ -88,61 +84,94 @@ pub(crate) fn category_names(path: &Path) -> Result<Vec<String>> {
     Ok(by_id.into_values().collect())
 }
 
-impl Coco {
-    fn read(path: &Path, folder: &Path, names: &[String]) -> Result<Self> {
-        let instances = parse(path)?;
-        let mut classes = HashMap::new();
-        for category in &instances.categories {
-            let class = names.iter().position(|name| *name == category.name);
-            let class = class.ok_or_else(|| Error::Config {
-                path: path.to_path_buf(),
-                problem: format!("category {:?} is none of data.yaml's names", category.name),
-                remedy: "add it to 'names', or take it out of the COCO file".into(),
-            })?;
-            classes.insert(category.id, class);
-        }
-        let mut images = Vec::with_capacity(instances.images.len());
-        let mut by_id = HashMap::new();
-        for image in instances.images {
-            let name = image
-                .file_name
-                .unwrap_or_else(|| format!("{:012}.jpg", image.id));
-            let file = folder.join(name);
-            by_id.insert(image.id, (file.clone(), image.width, image.height));
-            images.push(file);
-        }
-        let mut labels: HashMap<PathBuf, Labels> = HashMap::new();
-        for (index, annotation) in instances.annotations.iter().enumerate() {
-            if annotation.iscrowd.unwrap_or(0) != 0 || annotation.area.unwrap_or(1.0) <= 0.0 {
-                continue;
-            }
-            let Some((file, width, height)) = by_id.get(&annotation.image_id) else {
-                continue;
-            };
-            let found = labels.entry(file.clone()).or_default();
-            match usable(annotation, &classes, *width, *height) {
-                Ok(label) => found.boxes.push(label),
-                Err(kind) => found.issues.push(LabelIssue {
-                    line: index + 1,
-                    kind,
-                }),
-            }
-        }
-        Ok(Self { images, labels })
+/// The images of a COCO file, and the boxes of those that have any.
+fn read_coco(
+    path: &Path,
+    folder: &Path,
+    names: &[String],
+    selection: &ClassSelection,
+) -> Result<(Vec<PathBuf>, HashMap<PathBuf, Labels>)> {
+    let instances = parse(path)?;
+    let classes = classes(path, &instances.categories, names, selection)?;
+    let mut images = Vec::with_capacity(instances.images.len());
+    let mut by_id = HashMap::new();
+    for image in instances.images {
+        let name = image
+            .file_name
+            .unwrap_or_else(|| format!("{:012}.jpg", image.id));
+        let file = folder.join(name);
+        by_id.insert(image.id, (file.clone(), image.width, image.height));
+        images.push(file);
     }
+    let mut labels: HashMap<PathBuf, Labels> = HashMap::new();
+    for (index, annotation) in instances.annotations.iter().enumerate() {
+        if annotation.iscrowd.unwrap_or(0) != 0 || annotation.area.unwrap_or(1.0) <= 0.0 {
+            continue;
+        }
+        let Some((file, width, height)) = by_id.get(&annotation.image_id) else {
+            continue;
+        };
+        let found = labels.entry(file.clone()).or_default();
+        match usable(annotation, &classes, *width, *height) {
+            Ok(label) => found.boxes.extend(label),
+            Err(kind) => found.issues.push(LabelIssue {
+                line: index + 1,
+                kind,
+            }),
+        }
+    }
+    Ok((images, labels))
+}
+
+/// The class of each category; none where it isn't selected.
+fn classes(
+    path: &Path,
+    categories: &[Category],
+    names: &[String],
+    selection: &ClassSelection,
+) -> Result<HashMap<i64, Option<usize>>> {
+    let wrong = |problem: String, remedy: &str| Error::Config {
+        path: path.to_path_buf(),
+        problem,
+        remedy: remedy.to_owned(),
+    };
+    let mut classes = HashMap::new();
+    for Category { id, name } in categories {
+        let mut named = (0..).zip(names).filter(|(_, known)| *known == name);
+        let Some((class, _)) = named.next() else {
+            return Err(wrong(
+                format!("category {name:?} is none of data.yaml's names"),
+                "add it to 'names', or take it out of the COCO file",
+            ));
+        };
+        if named.next().is_some() {
+            return Err(wrong(
+                format!("data.yaml has the name {name:?} twice, so its class isn't known"),
+                "give each class a name of its own",
+            ));
+        }
+        let selected = selection
+            .map(class)
+            .and_then(|class| usize::try_from(class).ok());
+        classes.insert(*id, selected);
+    }
+    Ok(classes)
 }
 
 /// The box as LibreYOLO cuts it: the corner moves into the image first, then the far side.
 fn usable(
     annotation: &Annotation,
-    classes: &HashMap<i64, usize>,
+    classes: &HashMap<i64, Option<usize>>,
     width: f64,
     height: f64,
-) -> std::result::Result<Label, LabelIssueKind> {
+) -> std::result::Result<Option<Label>, LabelIssueKind> {
     let category = annotation.category_id;
     let class = *classes
         .get(&category)
         .ok_or(LabelIssueKind::UnknownCategory { category })?;
+    let Some(class) = class else {
+        return Ok(None);
+    };
     let [x, y, w, h] = annotation.bbox;
     let (x1, y1) = (x.max(0.0), y.max(0.0));
     let (x2, y2) = ((x1 + w.max(0.0)).min(width), (y1 + h.max(0.0)).min(height));
@@ -150,13 +179,13 @@ fn usable(
     if !(x2 > x1 && y2 > y1) {
         return Err(LabelIssueKind::NoArea);
     }
-    Ok(Label {
+    Ok(Some(Label {
         class,
         cx: (x1 + x2) / 2.0 / width,
         cy: (y1 + y2) / 2.0 / height,
         w: (x2 - x1) / width,
         h: (y2 - y1) / height,
-    })
+    }))
 }
 
 fn parse(path: &Path) -> Result<Instances> {
@@ -206,6 +235,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::{DataConfig, Split};
 
     const INSTANCES: &str = r#"{
         "images": [
@@ -241,7 +271,7 @@ mod tests {
         let images: Vec<_> = samples.iter().map(|sample| sample.image.clone()).collect();
         assert_eq!(images, [folder.join("a.jpg"), folder.join("deep/b.jpg")]);
 
-        let annotations = Annotations::of(&config, Split::Train).expect("readable");
+        let annotations = config.read(Split::Train).expect("readable").annotations;
         let labels = annotations.labels(&samples[0], 2).expect("known");
         let label = |class, cx, cy, w, h| Label {
             class,
@@ -269,7 +299,7 @@ mod tests {
         assert_eq!(config.expect("named by the file").names, ["car", "dog"]);
         let (_dir, config) =
             dataset("train: pictures\nannotations: {train: train.json}\nnames: [car]\n");
-        let error = Annotations::of(&config.expect("a dataset"), Split::Train);
+        let error = config.expect("a dataset").read(Split::Train);
         let text = error.expect_err("an unknown category").to_string();
         assert!(text.contains("\"dog\""), "{text}");
     }
@@ -279,7 +309,7 @@ mod tests {
         let (dir, config) =
             dataset("train: pictures\nannotations: {train: train.json}\nnames: [car, dog]\n");
         fs::write(dir.path().join("train.json"), "{\n\"images\": 3}").expect("writable");
-        let error = Annotations::of(&config.expect("a dataset"), Split::Train);
+        let error = config.expect("a dataset").read(Split::Train);
         let text = error.expect_err("no COCO file").to_string();
         assert!(text.contains("train.json:2:"), "{text}");
     }

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::annotations::{Annotations, SplitData, category_names};
-use crate::split::{Sample, Split, list_images};
-use crate::{Error, Result, file as files, label_path};
+use crate::annotations::category_names;
+use crate::read::usual_annotations;
+use crate::selection::{ClassSelection, SINGLE_NAME};
+use crate::split::Split;
+use crate::{Error, Result, file as files};
 
 /// A dataset description, resolved: every path is joined to the dataset's root.
 ///
@@ -31,6 +33,9 @@ pub struct DataConfig {
     pub declared: Declared,
     entries: BTreeMap<&'static str, Vec<PathBuf>>,
     annotations: BTreeMap<&'static str, PathBuf>,
+    /// The names before [`Self::select`], by which a COCO file's categories are known.
+    pub(crate) source_names: Vec<String>,
+    pub(crate) selection: ClassSelection,
 }
 
 /// The class keys as the file writes them, before they are reconciled.
@@ -75,48 +80,33 @@ impl DataConfig {
         self.annotations.get(split.as_str()).map(PathBuf::as_path)
     }
 
-    /// The images of a split with their label files, in sorted order within each entry; with a COCO file, those that
-    /// it names, in its order.
-    ///
-    /// Neither image nor label is opened; an image named by a list may not exist.
+    /// Leaves the boxes of all but some classes out, or makes one class of them, of whatever is read from here on.
     ///
     /// # Errors
-    /// When an entry doesn't exist or can't be read.
-    pub fn samples(&self, split: Split) -> Result<Vec<Sample>> {
-        Ok(self.read(split)?.samples)
-    }
-
-    /// [`Self::samples`], and their boxes: a COCO file is read once for both.
-    ///
-    /// # Errors
-    /// As [`Self::samples`]; and when a COCO file names a category that the dataset doesn't.
-    pub fn read(&self, split: Split) -> Result<SplitData> {
-        let entries = self.entries(split);
-        if let Some(entry) = entries.iter().find(|entry| !entry.exists()) {
-            return Err(Error::MissingEntry {
-                config: self.file.clone(),
-                split: split.as_str(),
-                entry: entry.clone(),
+    /// When a class is none of the dataset's.
+    pub fn select(mut self, selection: ClassSelection) -> Result<Self> {
+        let source_classes = self.source_names.len();
+        if let Some(class) = selection
+            .classes
+            .iter()
+            .find(|class| **class >= source_classes)
+        {
+            return Err(Error::Config {
+                path: self.file,
+                problem: format!(
+                    "there is no class {class}, the last is {}",
+                    source_classes - 1
+                ),
+                remedy: "select ids of 'names', which count from 0".into(),
             });
         }
-        let annotations = Annotations::of(self, split)?;
-        let mut images = Vec::new();
-        match annotations.images() {
-            Some(named) => images.extend_from_slice(named),
-            None => {
-                for entry in entries {
-                    images.extend(list_images(entry)?);
-                }
-            }
-        }
-        let sample = |image: PathBuf| Sample {
-            label: label_path(&self.root, &image),
-            image,
+        self.names = match selection.single {
+            true => vec![SINGLE_NAME.to_owned()],
+            false => self.source_names.clone(),
         };
-        Ok(SplitData {
-            samples: images.into_iter().map(sample).collect(),
-            annotations,
-        })
+        self.nc = self.names.len();
+        self.selection = selection;
+        Ok(self)
     }
 }
 
@@ -186,9 +176,15 @@ fn resolve(file: PathBuf, raw: Raw) -> Result<DataConfig> {
             Some((split.as_str(), root.join(path)))
         })
         .collect();
-    let declared_names = match (raw.names, annotations.values().next()) {
+    let coco = annotations.values().next().cloned();
+    let coco = coco.or_else(|| {
+        Split::ALL
+            .into_iter()
+            .find_map(|split| usual_annotations(&root, split))
+    });
+    let declared_names = match (raw.names, coco) {
         (Some(Names(names)), _) => names,
-        (None, Some(coco)) => (0..).zip(category_names(coco)?).collect(),
+        (None, Some(coco)) => (0..).zip(category_names(&coco)?).collect(),
         (None, None) => BTreeMap::new(),
     };
     let nc = match raw.nc {
@@ -209,7 +205,7 @@ fn resolve(file: PathBuf, raw: Raw) -> Result<DataConfig> {
             remedy: "add 'names:' with one name per class id".into(),
         });
     }
-    let names = (0..nc)
+    let names: Vec<String> = (0..nc)
         .map(|id| {
             declared_names
                 .get(&(id as i64))
@@ -241,10 +237,12 @@ fn resolve(file: PathBuf, raw: Raw) -> Result<DataConfig> {
         file,
         root,
         nc,
+        source_names: names.clone(),
         names,
         declared,
         entries,
         annotations,
+        selection: ClassSelection::default(),
     })
 }
 

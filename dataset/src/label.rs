@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::selection::ClassSelection;
 use crate::{Error, Result, file};
 
 /// A usable box, normalised to the image: all of it lies within [0, 1] and it has an area.
@@ -94,6 +95,15 @@ pub enum LabelIssueKind {
 /// # Errors
 /// When the file is there but can't be read.
 pub fn read_labels(path: &Path, nc: usize) -> Result<Labels> {
+    read_selected_labels(path, nc, &ClassSelection::default())
+}
+
+/// [`read_labels`] of the classes that count; `nc` is their number after the selection.
+pub(crate) fn read_selected_labels(
+    path: &Path,
+    nc: usize,
+    selection: &ClassSelection,
+) -> Result<Labels> {
     let bytes = match file::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Labels::default()),
@@ -101,10 +111,13 @@ pub fn read_labels(path: &Path, nc: usize) -> Result<Labels> {
     };
     let mut labels = Labels::default();
     for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
-        match parse_label_line(line).and_then(|line| line.map(|line| usable(line, nc)).transpose())
-        {
-            Ok(Some(label)) => labels.boxes.push(label),
-            Ok(None) => {}
+        let selected = parse_label_line(line).map(|line| {
+            let line = line?;
+            let class = selection.map(line.class)?;
+            Some(LabelLine { class, ..line })
+        });
+        match selected.and_then(|line| line.map(|line| usable(line, nc)).transpose()) {
+            Ok(label) => labels.boxes.extend(label),
             Err(kind) => labels.issues.push(LabelIssue {
                 line: index + 1,
                 kind,

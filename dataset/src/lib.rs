@@ -13,6 +13,8 @@ mod error;
 mod file;
 mod image_file;
 mod label;
+mod read;
+mod selection;
 mod split;
 
 pub mod check;
@@ -25,6 +27,7 @@ pub use image_file::{RgbImage, decode_rgb, decode_rgb_bytes, image_size};
 pub use label::{
     Label, LabelIssue, LabelIssueKind, LabelLine, Labels, parse_label_line, read_labels,
 };
+pub use selection::ClassSelection;
 pub use split::{IMAGE_SUFFIXES, Sample, Split, label_path};
 
 /// What every fallible function here returns.

@@ -6,6 +6,7 @@ choose what is read; nothing of that is repeated here.
 
 import contextlib
 import json
+import logging
 import sys
 import warnings
 from pathlib import Path
@@ -22,7 +23,7 @@ def dataset_of(case):
             MODEL.model, wrapper_model=MODEL, data=case["data"], imgsz=SIZE, batch=1, workers=0, device="cpu", **kwargs
         )
         trainer._setup_data()
-        return trainer.train_loader.dataset._dataset, trainer.num_classes
+        return trainer.train_loader.dataset.dataset, trainer.num_classes
     config = ValidationConfig(data=case["data"], split=case["split"], imgsz=SIZE, num_workers=0, **kwargs)
     validator = DetectionValidator(MODEL, config)
     return validator._setup_dataloader().dataset, validator.nc
@@ -55,6 +56,7 @@ with contextlib.redirect_stdout(sys.stderr):
     from libreyolo.validation.config import ValidationConfig
     from libreyolo.validation.detection_validator import DetectionValidator
 
+    logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     MODEL = LibreYOLO9(None, size="t", nb_classes=3, device="cpu")
     answers = [answer(case) for case in json.load(sys.stdin)]

@@ -164,6 +164,15 @@ impl PriceBook {
         })
     }
 
+    /// The day of its newest prices of a provider.
+    pub fn newest(&self, provider: &str) -> Option<NaiveDate> {
+        let listings = self.listings.iter();
+        listings
+            .filter(|listing| listing.provider == provider)
+            .map(|listing| listing.as_of)
+            .max()
+    }
+
     /// The providers it knows.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)

@@ -10,6 +10,7 @@ mod launch;
 mod logs;
 mod offers;
 mod orphans;
+mod providers;
 mod pull;
 mod push;
 mod reap;
@@ -78,6 +79,7 @@ pub(crate) enum Verb {
     Cost(Box<cost::Args>),
     Offers(offers::Args),
     Volumes(volumes::Args),
+    Providers(providers::Args),
     Reap(reap::Args),
     Cron(cron::Args),
     Orphans(orphans::Args),
@@ -102,6 +104,7 @@ impl Verb {
             Self::Cost(args) => args.run(ui),
             Self::Offers(args) => args.run(ui),
             Self::Volumes(args) => args.run(ui),
+            Self::Providers(args) => args.run(ui),
             Self::Reap(args) => args.run(ui),
             Self::Cron(args) => args.run(ui),
             Self::Orphans(args) => args.run(ui),

@@ -7,8 +7,7 @@ use crate::observe;
 use crate::store::BadHost;
 use gpurun_lifecycle::VolumeSpec;
 use gpurun_pricing::estimate::JobShape;
-use gpurun_pricing::offer::rank;
-use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer};
+use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer, OfferFilter, select};
 use gpurun_providers::{OfferRequest, Provider, Volume};
 use rust_decimal_macros::dec;
 
@@ -67,10 +66,15 @@ pub(crate) async fn market(usable: &[&dyn Provider], search: &Search<'_>) -> Res
         notes.extend(bad.map(note));
         bad.is_none() && mounted.as_ref().is_none_or(reaches)
     });
-    let ranked = rank(offers.collect(), &job.gpu, search.shape);
+    let filter = OfferFilter {
+        max_price: job.max_price,
+        ..OfferFilter::default()
+    };
+    let selection = select(offers.collect(), &job.gpu, search.shape, &filter);
     notes.sort();
     notes.dedup();
-    let ranked: Vec<Offer> = ranked.into_iter().map(|ranked| ranked.offer).collect();
+    let ranked = selection.ranked.into_iter();
+    let ranked: Vec<Offer> = ranked.map(|ranked| ranked.offer).collect();
     let Some(best) = ranked.first() else {
         return Err(nothing(&asked, job, &notes));
     };

@@ -4,8 +4,7 @@ use crate::remote::WayIn;
 use crate::shell::Shell;
 use chrono::Utc;
 use gpurun_lifecycle::{InstanceView, Phase, RunRecord, Sighting};
-use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer};
-use gpurun_providers::{Instance, InstanceState, OfferRequest, Provider, Result};
+use gpurun_providers::{Instance, InstanceState, Provider, Result};
 
 /// The run's box as its provider shows it, and the way in while it runs.
 pub(super) async fn look(
@@ -156,18 +155,4 @@ fn way_into(run: &RunRecord, one: &Instance) -> Option<WayIn> {
 /// Every box of the account at one provider.
 pub(crate) async fn instances(provider: &dyn Provider) -> Result<Vec<Instance>> {
     provider.list_mine().await
-}
-
-/// What a provider rents now.
-pub(crate) async fn offers(
-    provider: &dyn Provider,
-    gpu: &GpuRequest,
-    disk: Gigabytes,
-    max_price: Option<HourlyRate>,
-) -> Result<Vec<Offer>> {
-    let request = OfferRequest {
-        max_price,
-        ..OfferRequest::new(gpu.clone(), disk)
-    };
-    provider.search(&request).await
 }

@@ -4,7 +4,7 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use futures_util::future::join_all;
 use gpurun_pricing::{HourlyRate, Offer};
-use gpurun_providers::{OfferRequest, Provider, Volume, VolumeRequest};
+use gpurun_providers::{Account, OfferRequest, Provider, Volume, VolumeRequest};
 use std::fmt;
 use std::time::Duration;
 
@@ -30,6 +30,14 @@ pub(crate) async fn search_all(
     request: &OfferRequest,
 ) -> (Vec<Offer>, Vec<Unread>) {
     ask_all(providers, async |provider| provider.search(request).await).await
+}
+
+/// One account, or why it can't be read.
+pub(crate) type AccountState = std::result::Result<Account, String>;
+
+/// Every account, in the order of its provider.
+pub(crate) async fn accounts(providers: &[&dyn Provider]) -> Vec<AccountState> {
+    ask_each(providers, async |provider| provider.account().await).await
 }
 
 /// Every volume of every account, with its provider's name.
@@ -81,19 +89,12 @@ pub(crate) async fn volume_rate(
     }
 }
 
-/// All at the same time, each with its own deadline.
+/// What they have, together.
 async fn ask_all<T>(
     providers: &[&dyn Provider],
     ask: impl AsyncFn(&dyn Provider) -> gpurun_providers::Result<Vec<T>>,
 ) -> (Vec<T>, Vec<Unread>) {
-    let asking = providers.iter().map(|provider| async {
-        match tokio::time::timeout(PATIENCE, ask(*provider)).await {
-            Ok(Ok(found)) => Ok(found),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_elapsed) => Err(format!("no answer in {} s", PATIENCE.as_secs())),
-        }
-    });
-    let answers = join_all(asking).await;
+    let answers = ask_each(providers, ask).await;
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for (provider, answer) in providers.iter().zip(answers) {
         match answer {
@@ -105,4 +106,19 @@ async fn ask_all<T>(
         }
     }
     (found, unread)
+}
+
+/// All at the same time, each with its own deadline.
+async fn ask_each<T>(
+    providers: &[&dyn Provider],
+    ask: impl AsyncFn(&dyn Provider) -> gpurun_providers::Result<T>,
+) -> Vec<std::result::Result<T, String>> {
+    let asking = providers.iter().map(|provider| async {
+        match tokio::time::timeout(PATIENCE, ask(*provider)).await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_elapsed) => Err(format!("no answer in {} s", PATIENCE.as_secs())),
+        }
+    });
+    join_all(asking).await
 }

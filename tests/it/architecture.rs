@@ -167,6 +167,8 @@ fn only_observe_and_execute_call_a_provider() {
         ".stop(",
         ".destroy(",
         ".rate_card(",
+        ".account(",
+        ".authorize(",
     ];
     for path in files("src", "rs") {
         let name = relative(&path);
@@ -181,6 +183,8 @@ fn only_observe_and_execute_call_a_provider() {
         if !text.contains("gpurun_providers") {
             continue;
         }
+        // A GPU's description has no box in it.
+        let text = text.replace(".describe()", "");
         for call in calls {
             assert!(!text.contains(call), "{name} calls a provider: {call}");
         }

@@ -190,6 +190,7 @@ fn the_documents_of_verbs_that_need_no_run() {
     verb(&world, "gpurun-volumes", &["volumes"]);
     let offers = verb(&world, "gpurun-offers", &["offers"]);
     assert!(offers["offers"][0]["job_cost"].is_number(), "{offers}");
+    verb(&world, "gpurun-providers", &["providers"]);
     for arguments in [
         &["cost"][..],
         &["cost", "--away", "10h"],

@@ -9,6 +9,7 @@ mod docs;
 mod hostile;
 mod json_docs;
 mod main_job;
+mod markets;
 mod real_training;
 mod refusals;
 mod rented;

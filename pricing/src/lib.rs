@@ -43,7 +43,7 @@ pub use estimate::{Estimate, EstimateLine, JobShape, TrainingTime, estimate};
 pub use forecast::{Forecast, Question, Sums, forecast};
 pub use gpu::{CudaVersion, GpuError, GpuModel, GpuRequest, GpuSelection};
 pub use money::{GigabyteMonthRate, GigabyteRate, HourlyRate, Money};
-pub use offer::{Market, Offer, OfferFilter, RankedOffer, Rejection, Selection, rank, select};
+pub use offer::{Market, Offer, OfferFilter, RankedOffer, Rejection, Selection, select};
 pub use price_book::{PriceBook, ProviderKind, Quote, measured_box};
 pub use quantity::{Gigabytes, Hours, HoursPerMonth, Probability};
 pub use rate_card::{RateCard, StopSupport};

@@ -119,7 +119,7 @@ impl Args {
         };
         let (found, unread) = block_on(observe::search_all(&asked, &request));
         let job = self.job();
-        let selection = select(found, &self.gpu, &job, &self.filter());
+        let selection = select(&found, &self.gpu, &job, &self.filter());
         let failed: Vec<String> = unread.iter().map(ToString::to_string).collect();
         self.show(ui, selection, &job, failed)
     }
@@ -180,7 +180,7 @@ impl Args {
     fn show(
         &self,
         ui: &Ui,
-        selection: Selection,
+        selection: Selection<'_>,
         job: &JobShape,
         failed: Vec<String>,
     ) -> Result<ExitCode> {
@@ -192,7 +192,7 @@ impl Args {
                 stopped_per_hour: ranked.offer.card.stopped_rate(self.disk),
                 job_cost: ranked.total,
                 estimate: ranked.estimate(job),
-                offer: ranked.offer,
+                offer: ranked.offer.clone(),
             })
             .collect();
         let rejected: Vec<Rejected> = selection
@@ -200,7 +200,7 @@ impl Args {
             .into_iter()
             .map(|(offer, reason)| Rejected {
                 reason: reason.to_string(),
-                offer,
+                offer: offer.clone(),
             })
             .collect();
         if ui.json {

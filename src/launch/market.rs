@@ -70,11 +70,12 @@ pub(crate) async fn market(usable: &[&dyn Provider], search: &Search<'_>) -> Res
         max_price: job.max_price,
         ..OfferFilter::default()
     };
-    let selection = select(offers.collect(), &job.gpu, search.shape, &filter);
+    let offers: Vec<Offer> = offers.collect();
+    let selection = select(&offers, &job.gpu, search.shape, &filter);
     notes.sort();
     notes.dedup();
     let ranked = selection.ranked.into_iter();
-    let ranked: Vec<Offer> = ranked.map(|ranked| ranked.offer).collect();
+    let ranked: Vec<Offer> = ranked.map(|ranked| ranked.offer.clone()).collect();
     let Some(best) = ranked.first() else {
         return Err(nothing(&asked, job, &notes));
     };

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 pub use filter::{OfferFilter, Rejection};
-pub use rank::{RankedOffer, Selection, rank, select};
+pub use rank::{RankedOffer, Selection, select};
 
 use crate::gpu::{CudaVersion, GpuRequest};
 use crate::quantity::{Gigabytes, Hours, Probability};

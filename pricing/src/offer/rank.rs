@@ -1,7 +1,5 @@
 //! Which offer the job costs least on.
 
-use serde::Serialize;
-
 use super::{Offer, OfferFilter, Rejection};
 use crate::estimate::{Estimate, JobShape, estimate, total};
 use crate::gpu::GpuRequest;
@@ -9,22 +7,23 @@ use crate::money::Money;
 use crate::quantity::Probability;
 
 /// An offer and what the job would cost on it, all in: compute, disk and traffic.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RankedOffer {
-    pub offer: Offer,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedOffer<'a> {
+    pub offer: &'a Offer,
     /// Equal to the total of [`RankedOffer::estimate`].
     pub total: Money,
 }
 
 /// The offers that will do, and the others with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// Cheapest job first.
-    pub ranked: Vec<RankedOffer>,
-    pub rejected: Vec<(Offer, Rejection)>,
+pub struct Selection<'a> {
+    /// Cheapest job first; of two that cost the same the more reliable, then by name, so that the order never depends on
+    /// which provider answered first.
+    pub ranked: Vec<RankedOffer<'a>>,
+    pub rejected: Vec<(&'a Offer, Rejection)>,
 }
 
-impl RankedOffer {
+impl RankedOffer<'_> {
     /// The sum behind the total.
     pub fn estimate(&self, job: &JobShape) -> Estimate {
         estimate(&self.offer.card, job)
@@ -32,45 +31,27 @@ impl RankedOffer {
 }
 
 /// Sorts offers out by `filter`, and ranks those that are left.
-pub fn select(
-    offers: Vec<Offer>,
+pub fn select<'a>(
+    offers: &'a [Offer],
     wanted: &GpuRequest,
     job: &JobShape,
     filter: &OfferFilter,
-) -> Selection {
-    let mut rejected = Vec::new();
-    let fitting =
-        offers
-            .into_iter()
-            .filter_map(|offer| match filter.rejection(&offer, wanted, job) {
-                None => Some(offer),
-                Some(reason) => {
-                    rejected.push((offer, reason));
-                    None
-                }
-            });
-    let ranked = by_cost(fitting, job);
-    Selection { ranked, rejected }
-}
-
-/// The offers that meet `wanted`, cheapest job first; of two that cost the same the more reliable, then by name, so
-/// that the order never depends on which provider answered first.
-pub fn rank(offers: Vec<Offer>, wanted: &GpuRequest, job: &JobShape) -> Vec<RankedOffer> {
-    let fitting = offers
-        .into_iter()
-        .filter(|offer| wanted.is_met_by(&offer.gpu));
-    by_cost(fitting, job)
-}
-
-fn by_cost(offers: impl Iterator<Item = Offer>, job: &JobShape) -> Vec<RankedOffer> {
-    let mut ranked: Vec<RankedOffer> = offers
-        .map(|offer| RankedOffer {
-            total: total(&offer.card, job),
-            offer,
-        })
-        .collect();
-    let reliability = |ranked: &RankedOffer| ranked.offer.reliability.unwrap_or(Probability::NEVER);
-    ranked.sort_by(|left, right| {
+) -> Selection<'a> {
+    let mut selection = Selection::default();
+    for offer in offers {
+        match filter.rejection(offer, wanted, job) {
+            Some(reason) => selection.rejected.push((offer, reason)),
+            None => selection.ranked.push(RankedOffer {
+                offer,
+                total: total(&offer.card, job),
+            }),
+        }
+    }
+    let reliability = |ranked: &RankedOffer<'_>| {
+        let measured = ranked.offer.reliability;
+        measured.unwrap_or(Probability::NEVER)
+    };
+    selection.ranked.sort_by(|left, right| {
         left.total
             .cmp(&right.total)
             .then_with(|| reliability(right).cmp(&reliability(left)))
@@ -79,7 +60,7 @@ fn by_cost(offers: impl Iterator<Item = Offer>, job: &JobShape) -> Vec<RankedOff
                     .cmp(&(&right.offer.provider, &right.offer.id))
             })
     });
-    ranked
+    selection
 }
 
 #[cfg(test)]
@@ -114,9 +95,10 @@ mod tests {
 
     fn order(offers: &[Offer], hours: Decimal) -> Vec<String> {
         let wanted = "4090x8".parse().expect("a GPU of the table");
-        rank(offers.to_vec(), &wanted, &job(hours))
+        select(offers, &wanted, &job(hours), &OfferFilter::default())
+            .ranked
             .into_iter()
-            .map(|ranked| ranked.offer.id)
+            .map(|ranked| ranked.offer.id.clone())
             .collect()
     }
 
@@ -149,12 +131,14 @@ mod tests {
         offers.reverse();
         assert_eq!(order(&offers, dec!(1)), ["c", "a", "b"]);
         assert_eq!(
-            rank(
-                offers.to_vec(),
+            select(
+                &offers,
                 &"4090x8".parse().expect("a GPU"),
-                &job(dec!(1))
-            )[0]
-            .total,
+                &job(dec!(1)),
+                &OfferFilter::default()
+            )
+            .ranked[0]
+                .total,
             Money::new(dec!(3))
         );
     }

@@ -18,7 +18,7 @@ const DEVICE_TIMEOUT: Duration = Duration::from_secs(300);
 pub(crate) struct Proved {
     /// Cores, memory, disk, shared memory, GPUs.
     pub(crate) machine: Proof,
-    /// What the engine said of each device; empty for a plain command.
+    /// What the engine said of its devices, in one report or one each; empty for a plain command.
     pub(crate) devices: Vec<String>,
 }
 
@@ -30,21 +30,19 @@ pub(crate) struct Proved {
 pub(crate) async fn prove(remote: &dyn Remote, spec: &ProveSpec) -> Result<Proved, RemoteError> {
     let machine = machine(remote).await?;
     let mut devices = Vec::new();
-    for device in devices_of(&spec.device) {
-        match spec.engine {
-            Engine::Command => {}
-            Engine::GpurunTrain => {
-                let argv = [
-                    "gpurun/bin/gpurun-train",
-                    "smoke",
-                    "--device",
-                    device,
-                    "--json",
-                ];
+    match spec.engine {
+        Engine::Command => {}
+        // All in one call: it also copies from each card to the next.
+        Engine::GpurunTrain => {
+            let device = &spec.device;
+            let trainer = "gpurun/bin/gpurun-train";
+            let argv = [trainer, "smoke", "--device", device, "--json"];
+            devices.push(computes(remote, device, &argv).await?);
+        }
+        Engine::Libreyolo => {
+            for device in devices_of(&spec.device) {
+                let argv = [PYTHON, "-c", MATMUL, device];
                 devices.push(computes(remote, device, &argv).await?);
-            }
-            Engine::Libreyolo => {
-                devices.push(computes(remote, device, &[PYTHON, "-c", MATMUL, device]).await?)
             }
         }
     }
@@ -203,10 +201,10 @@ mod tests {
     async fn every_device_has_to_compute() -> Outcome {
         let warning = finding(Severity::Warning, "/dev/shm has 64 MB");
         let proof = serde_json::to_string(&measured(vec![warning]))?;
-        let trainer = "test \"$3\" != 2 || { echo 'no kernel image is available' >&2; exit 1; }; echo \"$1 $3 right\"";
+        let trainer = "case $3 in *2*) echo 'cuda:2: no kernel image is available' >&2; exit 1;; esac; echo \"$1 $3 right\"";
         let (_home, remote) = measured_box(&proof, trainer)?;
         let proved = prove(&remote, &spec("0,1")).await?;
-        assert_eq!(proved.devices, ["smoke 0 right", "smoke 1 right"]);
+        assert_eq!(proved.devices, ["smoke 0,1 right"]);
         assert_eq!(
             proved.machine.findings.len(),
             1,
@@ -217,7 +215,7 @@ mod tests {
             .err()
             .ok_or("it was proved")?;
         assert!(
-            refused.message.contains("device 2") && refused.message.contains("no kernel image"),
+            refused.message.contains("cuda:2") && refused.message.contains("no kernel image"),
             "{refused}"
         );
         assert!(!refused.temporary, "the same card fails again");

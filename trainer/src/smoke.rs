@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde::Serialize;
 use tch::{Device, Kind, TchError, Tensor};
 
+use crate::config::device_list;
 use crate::libtorch::{self, Libtorch};
 
 /// Rows and columns of the matrices.
@@ -87,7 +88,7 @@ pub enum SmokeError {
     Libtorch(#[from] libtorch::Error),
     #[error("no CUDA device: {0}")]
     NoCuda(String),
-    #[error("`{0}` is no device; give auto, cpu, cuda or cuda:N")]
+    #[error("`{0}` is no device; give auto, cpu, cuda, a card's number, or several as in 0,1,2")]
     UnknownDevice(String),
     #[error("{device} failed in a {SIDE}x{SIDE} matrix product: {message}")]
     Kernel { device: String, message: String },
@@ -103,13 +104,20 @@ pub enum SmokeError {
     },
 }
 
-/// Multiplies matrices on the named device, on every card for `cuda`, and for `auto` where there are cards.
+/// Multiplies matrices on the named device, on each of a list such as `0,1,2`, on every card for `cuda`, and for `auto` where
+/// there are cards. Of several, each copies to the next.
 ///
 /// # Errors
 /// When there is no such device, the kernel fails, or the product is wrong.
 pub fn smoke(device: &str) -> Result<SmokeReport, SmokeError> {
     let libtorch = libtorch::load()?;
-    let devices = choose(device, libtorch)?;
+    let devices = match device_list(device) {
+        None => choose(device, libtorch)?,
+        Some(names) => {
+            let chosen = names.iter().map(|name| choose(name, libtorch));
+            chosen.collect::<Result<Vec<_>, _>>()?.concat()
+        }
+    };
     tch::manual_seed(0);
     let left = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
     let right = Tensor::rand([SIDE, SIDE], (Kind::Float, Device::Cpu));
@@ -300,6 +308,17 @@ mod tests {
         assert!(matches!(
             copy(Device::Cpu, Device::Cuda(99), &values),
             Err(SmokeError::Copy { .. })
+        ));
+    }
+
+    #[test]
+    fn devices_of_a_list_are_proved_together() {
+        let report = smoke("cpu,cpu").unwrap();
+        assert_eq!((report.devices.len(), report.copies.len()), (2, 2));
+        assert!(matches!(smoke("cpu,99"), Err(SmokeError::NoCuda(_))));
+        assert!(matches!(
+            smoke("cpu,tpu"),
+            Err(SmokeError::UnknownDevice(_))
         ));
     }
 

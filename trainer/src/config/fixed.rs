@@ -9,8 +9,6 @@ const FIXED: &[(&str, &[&str])] = &[
     ("class_balanced", &["false"]),
     ("cls_pw", &["0"]),
     ("class_weights", &["false"]),
-    ("single_cls", &["false"]),
-    ("classes", &["none", ""]),
     ("average_best", &["0"]),
     ("export_check", &["false"]),
     ("precise_bn", &["0"]),

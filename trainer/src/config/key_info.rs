@@ -65,6 +65,39 @@ pub(super) fn path(value: &std::path::Path) -> Setting {
     Setting::Text(value.display().to_string())
 }
 
+/// Class ids as `0,3,5` or in brackets; nothing, or `none`, is all classes.
+pub(super) fn classes(text: &str) -> Result<Vec<usize>, Refusal> {
+    let text = text.trim();
+    if text.is_empty() || text.eq_ignore_ascii_case("none") {
+        return Ok(vec![]);
+    }
+    let wrong = |reason: String| (Code::WrongType, reason);
+    let mut classes = vec![];
+    let items = text.trim_matches(['[', ']', '(', ')']).split(',');
+    for item in items.map(str::trim).filter(|item| !item.is_empty()) {
+        let class = item
+            .parse()
+            .map_err(|_| wrong(format!("must be class ids as in 0,3,5, got `{item}`")))?;
+        if classes.contains(&class) {
+            return Err(wrong(format!("names class {class} twice")));
+        }
+        classes.push(class);
+    }
+    if classes.is_empty() {
+        return Err(wrong("must name a class, or be left out".to_owned()));
+    }
+    classes.sort_unstable();
+    Ok(classes)
+}
+
+/// None where all count.
+pub(super) fn ids(classes: &[usize]) -> Setting {
+    match classes {
+        [] => Setting::Null,
+        _ => Setting::Ints(classes.iter().map(|class| *class as i64).collect()),
+    }
+}
+
 pub(super) fn floats((low, high): (f64, f64)) -> Setting {
     Setting::Floats(vec![low, high])
 }

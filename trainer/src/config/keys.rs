@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::device;
 use super::error::Code;
-use super::key_info::{KeyInfo, count, floats, key, path, resume, text, uint};
+use super::key_info::{KeyInfo, classes, count, floats, ids, key, path, resume, text, uint};
 use super::settings::{Setting, bool, float, int, pair};
 use super::train::{AmpType, Resume, Scheduler};
 
@@ -118,6 +118,24 @@ pub const KEYS: &[KeyInfo] = &[
         },
     ),
     key(
+        "single_cls",
+        "all classes as one, called object",
+        |c| Setting::Bool(c.selection.single),
+        |c, v| {
+            c.selection.single = bool(v)?;
+            Ok(())
+        },
+    ),
+    key(
+        "classes",
+        "ids of the classes to learn, as in 0,3,5; other classes' boxes are left out",
+        |c| ids(&c.selection.classes),
+        |c, v| {
+            c.selection.classes = classes(v)?;
+            Ok(())
+        },
+    ),
+    key(
         "seed",
         "of weights, order and augmentation",
         |c| Setting::Int(c.seed as i64),
@@ -136,6 +154,18 @@ pub const KEYS: &[KeyInfo] = &[
                 Ok(false) => Resume::No,
                 Err(_) if v.is_empty() => Resume::No,
                 Err(_) => Resume::From(PathBuf::from(v)),
+            };
+            Ok(())
+        },
+    ),
+    key(
+        "nbs",
+        "images an optimizer step, gathered from several batches; none takes a step a batch",
+        |c| c.nbs.map_or(Setting::Null, uint),
+        |c, v| {
+            c.nbs = match v.trim().to_ascii_lowercase().as_str() {
+                "" | "none" => None,
+                number => Some(count(number, 1..=1_000_000)?),
             };
             Ok(())
         },

@@ -11,8 +11,8 @@ const LAYOUT: &[(&str, Option<Fixed>)] = &[
     ("data", None),
     ("data_dir", Some(Fixed::Null)),
     ("imgsz", None),
-    ("single_cls", Some(Fixed::Bool(false))),
-    ("classes", Some(Fixed::Null)),
+    ("single_cls", None),
+    ("classes", None),
     ("epochs", None),
     ("batch", None),
     ("device", None),
@@ -52,7 +52,7 @@ const LAYOUT: &[(&str, Option<Fixed>)] = &[
     ("compile", Some(Fixed::Bool(false))),
     ("freeze", None),
     ("lora", Some(Fixed::Bool(false))),
-    ("nbs", Some(Fixed::Null)),
+    ("nbs", None),
     ("distill_model", Some(Fixed::Null)),
     ("dis", Some(Fixed::Null)),
     ("distill_loss_type", Some(Fixed::Text("mgd"))),
@@ -190,6 +190,8 @@ impl From<Fixed> for Setting {
 
 #[cfg(test)]
 mod tests {
+    use gpurun_dataset::ClassSelection;
+
     use super::*;
 
     /// The keys of LibreYOLO 1.6.0's train_config.yaml for YOLO9, in its order.
@@ -204,8 +206,8 @@ mod tests {
             let is_placeholder = LAYOUT
                 .iter()
                 .any(|(known, fixed)| known == name && fixed.is_none());
-            // Only this key's default is nothing.
-            let is_placeholder = is_placeholder && *name != "freeze";
+            // Only these keys' default is nothing.
+            let is_placeholder = is_placeholder && !["freeze", "classes", "nbs"].contains(name);
             assert!(
                 !is_placeholder || *setting != Setting::Null,
                 "{name} has no key"
@@ -217,6 +219,11 @@ mod tests {
     fn a_record_restores_what_made_it() {
         let mut original = TrainConfig {
             epochs: 7,
+            nbs: Some(64),
+            selection: ClassSelection {
+                classes: vec![0, 3],
+                single: true,
+            },
             mosaic: 0.25,
             mosaic_scale: (0.2, 0.3),
             ..TrainConfig::default()

@@ -14,6 +14,7 @@ pub enum Setting {
     Float(f64),
     Text(String),
     Floats(Vec<f64>),
+    Ints(Vec<i64>),
 }
 
 /// What the user typed for one key; the key in its `_` form.
@@ -35,6 +36,10 @@ impl fmt::Display for Setting {
             Setting::Floats(floats) => {
                 let floats: Vec<String> = floats.iter().map(|float| format!("{float:?}")).collect();
                 write!(f, "({})", floats.join(","))
+            }
+            Setting::Ints(ints) => {
+                let ints: Vec<String> = ints.iter().map(i64::to_string).collect();
+                write!(f, "({})", ints.join(","))
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use gpurun_dataset::ClassSelection;
+
 use super::error::{Code, ConfigError};
 use super::fixed;
 use super::freeze::Freeze;
@@ -29,9 +31,13 @@ pub struct TrainConfig {
     pub workers: u32,
     /// Decoded images stay in memory, all that half of what is free holds; without it, a gigabyte of them.
     pub cache: bool,
+    /// The classes that are learnt: all, some, or those as one.
+    pub selection: ClassSelection,
     pub seed: u64,
     pub resume: Resume,
 
+    /// Images an optimizer step: the gradients of as many batches as come nearest to it are averaged. None: one batch.
+    pub nbs: Option<u32>,
     pub optimizer: Method,
     pub lr0: f64,
     pub momentum: f64,
@@ -130,8 +136,10 @@ impl Default for TrainConfig {
             device: "auto".to_owned(),
             workers: 8,
             cache: false,
+            selection: ClassSelection::default(),
             seed: 0,
             resume: Resume::No,
+            nbs: None,
             optimizer: Method::Sgd,
             lr0: 0.01,
             momentum: 0.937,
@@ -182,6 +190,14 @@ impl TrainConfig {
                 .suggest("Give the dataset's YAML: data=path/to/data.yaml"));
         }
         Ok(config)
+    }
+
+    /// Batches whose gradients are averaged before the optimizer takes a step, as LibreYOLO rounds it: half to even.
+    pub fn batches_per_step(&self) -> usize {
+        self.nbs.map_or(1, |nbs| {
+            let batches = f64::from(nbs) / f64::from(self.batch.max(1));
+            (batches.round_ties_even() as usize).max(1)
+        })
     }
 
     /// Sets one key.
@@ -238,6 +254,32 @@ mod tests {
             (15, 320, (0.4, 1.2))
         );
         assert_eq!((config.resume, config.flip_prob), (Resume::Last, 0.25));
+    }
+
+    #[test]
+    fn classes_are_a_set() {
+        let classes = |text| config(&[("classes", text)]).map(|config| config.selection.classes);
+        assert_eq!(classes("5, 0,3").unwrap(), [0, 3, 5]);
+        assert_eq!(classes("[1]").unwrap(), [1]);
+        assert_eq!(classes("none").unwrap(), [0; 0]);
+        for wrong in ["1,1", "-1", "cat", ",", "1.5"] {
+            assert_eq!(classes(wrong).unwrap_err().code, Code::WrongType, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn batches_are_gathered_as_there() {
+        for (nbs, batch, expected) in [
+            ("none", "16", 1),
+            ("64", "16", 4),
+            ("8", "16", 1),
+            ("24", "16", 2),
+            ("40", "16", 2),
+            ("1", "16", 1),
+        ] {
+            let config = config(&[("nbs", nbs), ("batch", batch)]).unwrap();
+            assert_eq!(config.batches_per_step(), expected, "{nbs}/{batch}");
+        }
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use gpurun_dataset::ClassSelection;
+
 use super::error::{Code, ConfigError};
-use super::key_info::unknown;
-use super::settings::{Assignment, Refusal, float, int};
+use super::key_info::{classes, unknown};
+use super::settings::{Assignment, Refusal, bool, float, int};
 
 /// `gpurun-train val`: defaults are LibreYOLO's, `iou` its training-time value.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +14,8 @@ pub struct ValConfig {
     pub data: PathBuf,
     pub model: PathBuf,
     pub split: String,
+    /// Where it changes nothing, what the weights were trained with.
+    pub selection: ClassSelection,
     pub batch: u32,
     /// None: the size the checkpoint was trained at.
     pub imgsz: Option<u32>,
@@ -24,8 +28,19 @@ pub struct ValConfig {
     pub max_det: u32,
 }
 
-const NAMES: [&str; 10] = [
-    "data", "model", "split", "batch", "imgsz", "device", "workers", "conf", "iou", "max_det",
+const NAMES: [&str; 12] = [
+    "data",
+    "model",
+    "split",
+    "single_cls",
+    "classes",
+    "batch",
+    "imgsz",
+    "device",
+    "workers",
+    "conf",
+    "iou",
+    "max_det",
 ];
 
 impl Default for ValConfig {
@@ -34,6 +49,7 @@ impl Default for ValConfig {
             data: PathBuf::new(),
             model: PathBuf::new(),
             split: "val".to_owned(),
+            selection: ClassSelection::default(),
             batch: 16,
             imgsz: None,
             device: "auto".to_owned(),
@@ -83,6 +99,8 @@ impl ValConfig {
                     format!("must be train, val or test, got `{value}`"),
                 ));
             }
+            "single_cls" => self.selection.single = bool(value)?,
+            "classes" => self.selection.classes = classes(value)?,
             "batch" => self.batch = unsigned(value, 1, 65_536)?,
             "imgsz" => {
                 let side = unsigned(value, 1, 8192)

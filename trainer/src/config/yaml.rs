@@ -13,6 +13,7 @@ pub fn to_yaml(record: &[(&str, Setting)]) -> String {
                 .iter()
                 .map(|float| format!("\n- {float:?}"))
                 .collect(),
+            Setting::Ints(ints) => ints.iter().map(|int| format!("\n- {int}")).collect(),
             other => format!(" {other}"),
         };
         yaml.push_str(&format!("{key}:{value}\n"));
@@ -46,6 +47,7 @@ mod tests {
         let record = [
             ("size", Setting::Text("t".to_owned())),
             ("classes", Setting::Null),
+            ("kept", Setting::Ints(vec![0, 3])),
             ("lr0", Setting::Float(0.01)),
             ("degrees", Setting::Float(0.0)),
             ("mosaic_scale", Setting::Floats(vec![0.5, 1.5])),
@@ -56,7 +58,7 @@ mod tests {
         ];
         assert_eq!(
             to_yaml(&record),
-            "size: t\nclasses: null\nlr0: 0.01\ndegrees: 0.0\nmosaic_scale:\n- 0.5\n- 1.5\nema: true\n\
+            "size: t\nclasses: null\nkept:\n- 0\n- 3\nlr0: 0.01\ndegrees: 0.0\nmosaic_scale:\n- 0.5\n- 1.5\nema: true\n\
              data: \"a: b #c\"\nname: \"no\"\ndevice: \"0\"\n"
         );
     }

@@ -8,14 +8,16 @@ use super::error::TrainError;
 use super::learner::Learner;
 use crate::checkpoint::Position;
 use crate::config::Code;
+use crate::data::{Batch, Epoch};
 use crate::dist::{Collective, Group};
 use crate::loss::LossItems;
 use crate::run_dir::Progress;
 use crate::signal::Signals;
 
-/// Sums over the steps of an epoch; their means are what is reported.
+/// Sums over the batches of an epoch; their means are what is reported.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct LossSums {
+    /// Batches learnt from. As many steps, unless a step takes several.
     pub(super) steps: u64,
     pub(super) total: f64,
     /// In the order of the family's parts.
@@ -35,14 +37,23 @@ pub(super) enum EpochEnd {
     Stopped(Position),
 }
 
-/// Whether all processes of a training take the next step.
+/// Whether all processes of a training take the next batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    Step,
+    Take,
     /// One has no image for it.
     Skip,
     /// One was told to stop.
     Stop,
+}
+
+/// What a step is made of.
+enum Gathered {
+    /// None of them may have an image.
+    Batches(Vec<Batch>),
+    Stop,
+    /// The epoch has no more.
+    End,
 }
 
 impl Learner {
@@ -58,30 +69,30 @@ impl Learner {
         mut tick: impl FnMut(Progress),
     ) -> Result<EpochEnd, TrainError> {
         let begin = Instant::now();
-        let mut sums = position
-            .as_ref()
-            .map_or_else(LossSums::default, LossSums::from);
-        let first_step = sums.steps;
-        let steps_per_epoch = self.loader.batches() as u64;
-        let offset = u64::from(epoch) * steps_per_epoch;
-        self.set_rates(offset + first_step);
+        let mut sums = match &position {
+            Some(position) => LossSums::from(position),
+            None => LossSums {
+                parts: vec![0.0; self.model.family().loss_parts().len()],
+                ..LossSums::default()
+            },
+        };
         let mut images = 0.0;
         let first_batch = position.map_or(0, |position| position.batch);
         let first_batch = usize::try_from(first_batch).unwrap_or(usize::MAX);
         let mut batches = self.loader.epoch_from(epoch as usize, first_batch);
         loop {
             let at = batches.position();
-            let Some(share) = batches.next_share() else {
-                break;
+            self.set_rates(self.steps_before(epoch, at));
+            let gathered = match self.gather(&mut batches, signals)? {
+                Gathered::Batches(gathered) => gathered,
+                Gathered::Stop => return Ok(EpochEnd::Stopped(sums.at(at))),
+                Gathered::End => break,
             };
-            let batch = match (self.agree(signals, share.is_some())?, share) {
-                (Next::Stop, _) => return Ok(EpochEnd::Stopped(sums.at(at))),
-                (Next::Step, Some(batch)) => batch,
-                _ => continue,
-            };
-            let items = self.train_step(&batch)?;
-            images += sums.add(&items, batch.len(), self.group)?;
-            self.set_rates(offset + sums.steps);
+            if gathered.is_empty() {
+                continue;
+            }
+            let items = self.train_step(&gathered)?;
+            images += sums.add(&items, &gathered, self.group)?;
             let elapsed = begin.elapsed();
             tick(Progress {
                 step: sums.steps,
@@ -99,6 +110,32 @@ impl Learner {
             return Err(TrainError::new(Code::DataInvalid, "ValueError", message));
         }
         Ok(EpochEnd::Done(sums))
+    }
+
+    /// Steps of the run before the one that begins with batch `at` of an epoch.
+    fn steps_before(&self, epoch: u32, at: usize) -> u64 {
+        let steps = |batches: usize| batches.div_ceil(self.batches_per_step) as u64;
+        u64::from(epoch) * steps(self.loader.batches()) + steps(at)
+    }
+
+    /// The batches of the next step, but for those without a usable image. A step is begun with all of its batches or
+    /// not at all, so that a run that is stopped before it goes on with it whole.
+    fn gather(&self, batches: &mut Epoch, signals: &Signals) -> Result<Gathered, TrainError> {
+        let mut gathered = vec![];
+        for number in 0..self.batches_per_step {
+            let Some(share) = batches.next_share() else {
+                return Ok(match number {
+                    0 => Gathered::End,
+                    _ => Gathered::Batches(gathered),
+                });
+            };
+            match (self.agree(signals, share.is_some())?, share) {
+                (Next::Stop, _) => return Ok(Gathered::Stop),
+                (Next::Take, Some(batch)) => gathered.push(batch),
+                _ => {}
+            }
+        }
+        Ok(Gathered::Batches(gathered))
     }
 
     /// What all processes do next. They must do the same: each waits for the others in every step.
@@ -122,7 +159,7 @@ impl Learner {
             }
             return Ok(Next::Skip);
         }
-        Ok(Next::Step)
+        Ok(Next::Take)
     }
 
     /// Learning rate and momentum of the step with this index in the run.
@@ -150,13 +187,15 @@ impl LossSums {
         }
     }
 
-    /// Adds a step, and gives the number of its images: those of all processes.
+    /// Adds a step of some batches, whose mean loss is given, and gives the number of their images: those of all
+    /// processes.
     fn add(
         &mut self,
         items: &LossItems,
-        images: usize,
+        batches: &[Batch],
         group: Option<&Group>,
     ) -> Result<f64, TrainError> {
+        let images: usize = batches.iter().map(Batch::len).sum();
         let mut figures = vec![items.total.detach()];
         figures.extend(items.parts.iter().map(Tensor::shallow_clone));
         let figures = Tensor::stack(&figures, 0)
@@ -168,7 +207,7 @@ impl LossSums {
             group.all_reduce_sum(&figures)?;
         }
         let figures = Vec::<f64>::try_from(figures)?;
-        self.steps += 1;
+        self.steps += batches.len() as u64;
         if figures.iter().any(|figure| !figure.is_finite()) {
             let message = format!(
                 "the loss is {} at step {} of the epoch",
@@ -179,10 +218,10 @@ impl LossSums {
                     .suggest("Try a smaller lr0; last.pt holds the state before this epoch"),
             );
         }
-        self.total += figures[0];
-        self.parts.resize(items.parts.len(), 0.0);
+        let batches = batches.len() as f64;
+        self.total += figures[0] * batches;
         for (sum, part) in self.parts.iter_mut().zip(&figures[1..]) {
-            *sum += part;
+            *sum += part * batches;
         }
         Ok(figures[figures.len() - 1])
     }

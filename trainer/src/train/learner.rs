@@ -31,6 +31,8 @@ pub(super) struct Learner {
     pub(super) loss: Loss,
     pub(super) loader: Loader,
     pub(super) precision: Precision,
+    /// Batches whose losses are averaged in a step.
+    pub(super) batches_per_step: usize,
     /// Parts that a batch is taken in, since it didn't fit the memory whole.
     pub(super) parts: usize,
     /// Images that fit; for tests of what happens when more are asked for.
@@ -65,7 +67,8 @@ impl Learner {
         resolve_batch(config, &model, &train, group)?;
         let loader_config = train_loader(config, padding(&letterbox_pad), device, group);
         let loader = Loader::new(train, classes, loader_config);
-        let steps = u64::try_from(loader.batches()).unwrap_or(1).max(1);
+        let batches_per_step = config.batches_per_step();
+        let steps = loader.batches().div_ceil(batches_per_step).max(1) as u64;
         if let Some(group) = group {
             model.synchronise(SyncGroup::leaked(Box::new(|tensor| {
                 group.all_reduce_sum(tensor).map_err(Into::into)
@@ -75,6 +78,7 @@ impl Learner {
         Ok(Learner {
             device,
             precision: Precision::of(config, device, scaler),
+            batches_per_step,
             parts: 1,
             #[cfg(test)]
             room: None,

@@ -154,7 +154,7 @@ pub fn profile(setup: Setup, window: Window) -> Result<ProfileReport, TrainError
 fn measure(learner: &mut Learner, window: Window, meta: Meta) -> Result<ProfileReport, TrainError> {
     let mut batches = Batches::new(&learner.loader);
     for _ in 0..window.warmup {
-        learner.train_step(&batches.next(&learner.loader)?.0)?;
+        learner.train_step(&[batches.next(&learner.loader)?.0])?;
     }
     let device = learner.device;
     if let Device::Cuda(card) = device {
@@ -171,7 +171,7 @@ fn measure(learner: &mut Learner, window: Window, meta: Meta) -> Result<ProfileR
         waited += wait;
         images += batch.len();
         // Reading the loss waits for the device, here as in training.
-        let _ = learner.train_step(&batch)?.total.double_value(&[]);
+        let _ = learner.train_step(&[batch])?.total.double_value(&[]);
     }
     let elapsed = begin.elapsed();
     let driver_calls = memory(device)?.driver_calls_since(&before) / real_steps as f64;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpurun_dataset::{DataConfig, Split, SplitData};
+use gpurun_dataset::{ClassSelection, DataConfig, Split, SplitData};
 use tch::Device;
 
 use super::device::{choose_device, device_of, limit_threads};
@@ -58,7 +58,7 @@ impl Setup {
         if let Some(member) = shared {
             check_batch(config.batch, member.world)?;
         }
-        let data = load_data(&config.data)?;
+        let data = load_data(&config.data, &config.selection)?;
         let train = read_split(&data, Split::Train)?;
         let val = config
             .val
@@ -116,7 +116,8 @@ pub(super) fn check_images(images: usize, batch: u32, world: u32) -> Result<(), 
         .suggest("Take a smaller batch, or one device"))
 }
 
-pub(super) fn load_data(path: &Path) -> Result<DataConfig, TrainError> {
+/// The description of a dataset, with the classes that count.
+pub(super) fn load_data(path: &Path, selection: &ClassSelection) -> Result<DataConfig, TrainError> {
     if !path.exists() {
         let message = format!("no such dataset: {}", path.display());
         return Err(
@@ -124,7 +125,13 @@ pub(super) fn load_data(path: &Path) -> Result<DataConfig, TrainError> {
                 .suggest("data= takes the path of a data.yaml"),
         );
     }
-    Ok(DataConfig::load(path)?)
+    if !selection.classes.is_empty() {
+        tracing::warn!(
+            "only the boxes of classes {:?} count; all others are left out",
+            selection.classes
+        );
+    }
+    Ok(DataConfig::load(path)?.select(selection.clone())?)
 }
 
 /// The images of a split, at least one, with their boxes.

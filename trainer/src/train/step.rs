@@ -1,4 +1,5 @@
-//! One step: forward, backward, optimizer, average. A batch that doesn't fit the memory is taken in parts.
+//! One step: forward, backward, optimizer, average. Several batches may make one step, and a batch that doesn't fit the
+//! memory is taken in parts.
 
 use tch::{Device, Kind, Tensor};
 
@@ -12,22 +13,23 @@ use crate::loss::{LossItems, pad_targets};
 use crate::shim::device::empty_cache;
 
 impl Learner {
-    /// Learns from one batch. Out of memory, it tries again with the batch in twice as many parts, and keeps to
-    /// that: the step stays the batch's, only batch statistics are each part's own.
+    /// Learns from batches, whose losses are averaged. Out of memory, it tries again with each batch in twice as many
+    /// parts, and keeps to that: the step stays the batches', only batch statistics are each part's own.
     ///
     /// # Errors
     /// When an operation fails, or one image alone doesn't fit.
-    pub(super) fn train_step(&mut self, batch: &Batch) -> Result<LossItems, TrainError> {
+    pub(super) fn train_step(&mut self, batches: &[Batch]) -> Result<LossItems, TrainError> {
+        let largest = batches.iter().map(Batch::len).max().unwrap_or(0);
         loop {
-            match catch(|| self.try_step(batch)) {
-                Err(error) if error.code == Code::OutOfMemory && self.can_halve(batch.len()) => {
+            match catch(|| self.try_step(batches)) {
+                Err(error) if error.code == Code::OutOfMemory && self.can_halve(largest) => {
                     self.parts *= 2;
                     if self.device.is_cuda() {
                         empty_cache()?;
                     }
                     tracing::warn!(
                         "{error}: going on from the last step with batches of {} in {} parts",
-                        batch.len(),
+                        largest,
                         self.parts
                     );
                 }
@@ -41,21 +43,23 @@ impl Learner {
         self.group.is_none() && self.parts < images
     }
 
-    fn try_step(&mut self, batch: &Batch) -> Result<LossItems, TrainError> {
-        let images = to_input(batch, self.device)?;
+    fn try_step(&mut self, batches: &[Batch]) -> Result<LossItems, TrainError> {
         self.optimizer.zero_grad()?;
-        let size = batch.len().div_ceil(self.parts);
         let mut whole: Option<LossItems> = None;
-        for start in (0..batch.len()).step_by(size) {
-            let length = size.min(batch.len() - start);
-            let part = images.f_narrow(0, start as i64, length as i64)?;
-            let targets = &batch.targets[start..start + length];
-            let share = length as f64 / batch.len() as f64;
-            let items = self.backward(&part, targets, share)?;
-            whole = Some(match whole {
-                Some(whole) => whole.plus(&items),
-                None => items,
-            });
+        for batch in batches {
+            let images = to_input(batch, self.device)?;
+            let size = batch.len().div_ceil(self.parts);
+            for start in (0..batch.len()).step_by(size) {
+                let length = size.min(batch.len() - start);
+                let part = images.f_narrow(0, start as i64, length as i64)?;
+                let targets = &batch.targets[start..start + length];
+                let share = length as f64 / batch.len() as f64 / batches.len() as f64;
+                let items = self.backward(&part, targets, share)?;
+                whole = Some(match whole {
+                    Some(whole) => whole.plus(&items),
+                    None => items,
+                });
+            }
         }
         self.sum_gradients()?;
         if self.precision.unscale(|| self.optimizer.gradients())? {
@@ -69,7 +73,7 @@ impl Learner {
         })
     }
 
-    /// Adds a part's gradients, and gives its share of the batch's loss.
+    /// Adds a part's gradients, and gives its share of the step's loss.
     fn backward(
         &self,
         images: &Tensor,
@@ -176,6 +180,7 @@ mod tests {
         assert_eq!(batch.len(), 8);
         learner.room = Some(3);
         let before = learner.model.parameters()[0].tensor.copy();
+        let batch = [batch];
         let items = learner.train_step(&batch).unwrap();
         assert_eq!(learner.parts, 4);
         assert!(items.total.double_value(&[]).is_finite());
@@ -193,7 +198,7 @@ mod tests {
         let mut learner = learner(dir.path());
         let batch = learner.loader.epoch(0).next().unwrap();
         learner.room = Some(0);
-        let error = learner.train_step(&batch).unwrap_err();
+        let error = learner.train_step(&[batch]).unwrap_err();
         assert_eq!(error.code, Code::OutOfMemory);
         assert_eq!(learner.parts, 8);
     }
@@ -205,7 +210,7 @@ mod tests {
         let mut learner = learner(dir.path());
         // Frozen layers normalise by their statistics, so that images don't depend on each other.
         learner.model.freeze(&["backbone", "neck", "aux"]);
-        let batch = learner.loader.epoch(0).next().unwrap();
+        let batch = [learner.loader.epoch(0).next().unwrap()];
         let gradient = |learner: &mut Learner, parts: usize| {
             learner.parts = parts;
             learner.optimizer.set_learning_rate(0.0);
@@ -216,5 +221,31 @@ mod tests {
         let (whole, parts) = (gradient(&mut learner, 1), gradient(&mut learner, 2));
         let cosine = (&whole * &parts).sum(Kind::Float) / (whole.norm() * parts.norm());
         assert!(cosine.double_value(&[]) > 0.95, "{cosine:?}");
+    }
+
+    /// The gradient of two batches is the mean of theirs, where normalisation keeps nothing of one for the other.
+    #[test]
+    fn batches_of_a_step_are_averaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut learner = learner(dir.path());
+        learner.model.freeze(&["backbone", "neck", "aux"]);
+        let batch = || learner.loader.epoch(0).next().unwrap();
+        let (first, mut second) = (batch(), batch());
+        second.images.reverse();
+        let mut gradient = |batches: &[Batch]| {
+            learner.optimizer.set_learning_rate(0.0);
+            let items = learner.train_step(batches).unwrap();
+            let last = learner.model.parameters().pop().unwrap();
+            (items.total.double_value(&[]), last.tensor.grad().copy())
+        };
+        let both = [first, second];
+        let (one, other) = (gradient(&both[..1]), gradient(&both[1..]));
+        let (loss, mean) = gradient(&both);
+        assert!(
+            (loss - (one.0 + other.0) / 2.0).abs() < 1e-4 * loss,
+            "{loss}"
+        );
+        let difference = (&mean - (one.1 + other.1) / 2.0).norm() / mean.norm();
+        assert!(difference.double_value(&[]) < 1e-4, "{difference:?}");
     }
 }

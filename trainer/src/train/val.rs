@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpurun_dataset::{DataConfig, Split};
+use gpurun_dataset::{ClassSelection, DataConfig, Split};
 use serde::Serialize;
 
 use super::device::{choose_device, limit_threads};
@@ -15,7 +15,7 @@ use super::source::{Source, weights};
 use super::state::architecture;
 use super::validate::{Validator, ValidatorConfig};
 use crate::checkpoint::Checkpoint;
-use crate::config::{Code, ValConfig};
+use crate::config::{Code, TrainConfig, ValConfig};
 use crate::eval::NmsConfig;
 use crate::model::{Network, NetworkConfig};
 use crate::signal::{Signals, Stop};
@@ -43,7 +43,7 @@ pub struct ValReport {
 pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainError> {
     let device = choose_device(&config.device)?;
     limit_threads(1);
-    let data = load_data(&config.data)?;
+    let data = load_data(&config.data, &selection(config)?)?;
     let split = split(&config.split);
     let split = read_split(&data, split)?;
     let Source::Weights {
@@ -99,6 +99,24 @@ fn split(name: &str) -> Split {
 fn trained_imgsz(config: &ValConfig) -> u32 {
     Checkpoint::read_metadata(&config.model).map_or(DEFAULT_IMGSZ, |metadata| {
         metadata.imgsz.next_multiple_of(32)
+    })
+}
+
+/// What was typed; where nothing was, what the weights were trained with.
+fn selection(config: &ValConfig) -> Result<ClassSelection, TrainError> {
+    let mut trained = TrainConfig::default();
+    let settings = Checkpoint::read_settings(&config.model).unwrap_or_default();
+    let settings = settings
+        .iter()
+        .filter(|(key, _)| key == "single_cls" || key == "classes");
+    trained.restore(settings.map(|(key, value)| (key.as_str(), value.to_string())))?;
+    let ClassSelection { classes, single } = &config.selection;
+    Ok(ClassSelection {
+        classes: match classes.is_empty() {
+            true => trained.selection.classes,
+            false => classes.clone(),
+        },
+        single: *single || trained.selection.single,
     })
 }
 

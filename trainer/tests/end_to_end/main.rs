@@ -4,6 +4,7 @@
 mod errors;
 mod interruption;
 mod run;
+mod selection;
 mod settings;
 mod several;
 mod support;

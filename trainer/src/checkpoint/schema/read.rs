@@ -35,6 +35,17 @@ impl Checkpoint {
         let (_, fields) = Archive::open(path, Limits::default())?;
         metadata(&fields).map_err(|problem| problem.at(path))
     }
+
+    /// The settings that a file was trained with, as [`TrainingState::config`] has them, and nothing of its tensors; empty where it has none.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read`].
+    pub fn read_settings(
+        path: &Path,
+    ) -> std::result::Result<Vec<(String, Setting)>, CheckpointError> {
+        let (_, fields) = Archive::open(path, Limits::default())?;
+        Ok(config(&fields))
+    }
 }
 
 fn read(archive: &mut Archive, fields: &Fields) -> Result<Checkpoint> {
@@ -161,7 +172,10 @@ fn setting(value: &Fields) -> Option<Setting> {
         Value::Float(float) => Setting::Float(*float),
         Value::Text(text) => Setting::Text(text.clone()),
         Value::List(items) | Value::Tuple(items) => {
-            Setting::Floats(items.iter().map(Value::as_f64).collect::<Option<_>>()?)
+            match items.iter().map(Value::as_int).collect::<Option<_>>() {
+                Some(ints) => Setting::Ints(ints),
+                None => Setting::Floats(items.iter().map(Value::as_f64).collect::<Option<_>>()?),
+            }
         }
         Value::Dict(_) | Value::Tensor(_) => return None,
     })

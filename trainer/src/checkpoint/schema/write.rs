@@ -213,6 +213,7 @@ fn setting(setting: &Setting) -> Value<Tensor> {
         Setting::Floats(floats) => {
             Value::List(floats.iter().map(|float| Value::Float(*float)).collect())
         }
+        Setting::Ints(ints) => Value::List(ints.iter().map(|int| Value::Int(*int)).collect()),
     }
 }
 

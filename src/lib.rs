@@ -16,6 +16,7 @@ mod job;
 mod launch;
 mod observe;
 mod orphans;
+mod outbox;
 mod progress;
 mod reconcile;
 mod remote;

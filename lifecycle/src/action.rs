@@ -67,6 +67,10 @@ pub enum Action {
     PushNow {
         target: Target,
     },
+    /// Bring here what the box holds ready for the destination.
+    Fetch {
+        target: Target,
+    },
     /// SIGTERM to the training, then its last push. `outcome` is the run's if this is what ends it.
     EndTraining {
         target: Target,
@@ -113,6 +117,7 @@ pub enum Step {
     Restore,
     Launch,
     PushNow,
+    Fetch,
     EndTraining,
     StartInstance,
     StopInstance,
@@ -133,6 +138,7 @@ impl Action {
             Self::Restore { .. } => Step::Restore,
             Self::Launch { .. } => Step::Launch,
             Self::PushNow { .. } => Step::PushNow,
+            Self::Fetch { .. } => Step::Fetch,
             Self::EndTraining { .. } => Step::EndTraining,
             Self::StartInstance { .. } => Step::StartInstance,
             Self::StopInstance { .. } => Step::StopInstance,
@@ -154,6 +160,7 @@ impl Action {
             | Self::Restore { target, .. }
             | Self::Launch { target, .. }
             | Self::PushNow { target }
+            | Self::Fetch { target }
             | Self::EndTraining { target, .. }
             | Self::StartInstance { target }
             | Self::StopInstance { target }
@@ -187,6 +194,7 @@ impl Step {
             Self::Restore => "bring the checkpoints back",
             Self::Launch => "launch the training",
             Self::PushNow => "push the checkpoints",
+            Self::Fetch => "bring the checkpoints here",
             Self::EndTraining => "end the training",
             Self::StartInstance => "start the box",
             Self::StopInstance => "stop the box",

@@ -201,6 +201,7 @@ pub(crate) fn training(state: TrainingState) -> TrainingView {
 
 pub(crate) fn verified() -> CheckpointView {
     CheckpointView {
+        to_fetch: Vec::new(),
         newest_on_box: Some(FileStamp {
             name: "weights/last.pt".to_owned(),
             sha256: Some("aa".to_owned()),

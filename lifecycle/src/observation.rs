@@ -178,6 +178,9 @@ pub struct CheckpointView {
     pub all_verified: bool,
     /// Names not verified yet.
     pub pending: Vec<String>,
+    /// Those of them that the box holds ready for us: it can't reach their destination itself.
+    #[serde(default)]
+    pub to_fetch: Vec<String>,
     pub last_error: Option<String>,
 }
 

@@ -85,10 +85,12 @@ fn verdict(plan: &Plan) -> Option<PlanFault> {
             .all(|action| action.step() == Step::Close),
         VerdictKind::SetUp => !ends.iter().any(|step| has(plan, *step)),
         // Looking after checkpoints and letting us in are no changes.
-        VerdictKind::Keep | VerdictKind::Wait => plan
-            .actions
-            .iter()
-            .all(|action| matches!(action.step(), Step::PushNow | Step::Adopt | Step::Authorize)),
+        VerdictKind::Keep | VerdictKind::Wait => plan.actions.iter().all(|action| {
+            matches!(
+                action.step(),
+                Step::PushNow | Step::Fetch | Step::Adopt | Step::Authorize
+            )
+        }),
     };
     (!agrees).then_some(PlanFault::VerdictDisagrees(kind))
 }
@@ -104,7 +106,7 @@ fn rank(step: Step) -> u8 {
         Step::Restore => 5,
         Step::Launch => 6,
         Step::EndTraining => 7,
-        Step::PushNow => 8,
+        Step::PushNow | Step::Fetch => 8,
         Step::StopInstance | Step::DestroyInstance => 9,
         Step::Close => 10,
     }

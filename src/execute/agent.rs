@@ -1,9 +1,10 @@
 //! The box's agent: what it is to run, and what it is told.
 
-use super::failed;
 use super::setup::way_in;
+use super::{failed, fetch};
 use crate::observe;
-use crate::remote::{Command, Output, RemoteError, WayIn};
+use crate::outbox;
+use crate::remote::{Command, Output, Remote, RemoteError, WayIn};
 use crate::shell::Shell;
 use gpurun_lifecycle::{
     ActionResult, AgentState, CheckpointSpec, Intent, LaunchSpec, RunRecord, Target,
@@ -36,7 +37,8 @@ pub(super) async fn launch(
         Ok(found) => found,
         Err(result) => return result,
     };
-    let orders = orders(run, spec, checkpoints, &attempt);
+    let to = outbox::destination(&way.access, checkpoints);
+    let orders = orders(run, spec, checkpoints, &attempt, to);
     let text = match serde_json::to_vec_pretty(&orders) {
         Ok(text) => text,
         Err(error) => return failed(false, error),
@@ -45,7 +47,8 @@ pub(super) async fn launch(
         return failed(true, error);
     }
     let command = Command::agent(&["start"]).timeout(Duration::from_secs(60));
-    answered(shell, run, &way, remote.exec(&command).await, "start").await
+    let output = remote.exec(&command).await;
+    answered(shell, run, &way, remote.as_ref(), output, "start").await
 }
 
 fn orders(
@@ -53,6 +56,7 @@ fn orders(
     spec: &LaunchSpec,
     checkpoints: &CheckpointSpec,
     attempt: &Attempt,
+    to: String,
 ) -> AgentSpec {
     let argv = match (&spec.resume_argv, attempt.resume) {
         (Some(resume), true) => resume.clone(),
@@ -70,7 +74,7 @@ fn orders(
         heartbeat_seconds: 5,
         grace_seconds: END_GRACE_SECONDS,
         push: Some(PushSpec {
-            to: checkpoints.to.clone(),
+            to,
             files: checkpoints.files.clone(),
             first_best: checkpoints.first_best,
             each_best: checkpoints.each_best,
@@ -123,6 +127,40 @@ pub(super) async fn end(
     tell(shell, run, target, &verb).await
 }
 
+/// What the box holds ready comes here, where it can't reach the destination itself.
+pub(super) async fn fetch(shell: &Shell, run: &RunRecord, target: &Target) -> ActionResult {
+    let (way, remote) = match way_in(shell, run, target).await {
+        Ok(found) => found,
+        Err(result) => return result,
+    };
+    match brought(shell, run, &way, remote.as_ref()).await {
+        Ok(()) => seen(shell, run, &way).await,
+        Err(error) => failed(true, error),
+    }
+}
+
+async fn brought(
+    shell: &Shell,
+    run: &RunRecord,
+    way: &WayIn,
+    remote: &dyn Remote,
+) -> Result<(), RemoteError> {
+    match observe::outbox(shell, way).await {
+        None => Ok(()),
+        Some(manifest) => fetch::fetch(remote, run, &manifest).await,
+    }
+}
+
+/// Done, with the box's own word on training and checkpoints: a box that is stopped next can't be asked again.
+async fn seen(shell: &Shell, run: &RunRecord, way: &WayIn) -> ActionResult {
+    let (training, checkpoints) = observe::views(shell, run, way).await.unzip();
+    ActionResult::Done {
+        instance: None,
+        training: training.map(Box::new),
+        checkpoints: checkpoints.map(Box::new),
+    }
+}
+
 async fn tell(shell: &Shell, run: &RunRecord, target: &Target, verb: &[&str]) -> ActionResult {
     let (way, remote) = match way_in(shell, run, target).await {
         Ok(found) => found,
@@ -130,27 +168,24 @@ async fn tell(shell: &Shell, run: &RunRecord, target: &Target, verb: &[&str]) ->
     };
     let limit = Duration::from_secs(u64::from(END_GRACE_SECONDS + PUSH_SECONDS + 30));
     let command = Command::agent(verb).timeout(limit);
-    answered(shell, run, &way, remote.exec(&command).await, verb[0]).await
+    let output = remote.exec(&command).await;
+    answered(shell, run, &way, remote.as_ref(), output, verb[0]).await
 }
 
-/// What came of it, with the box's own word on training and checkpoints: a box that is stopped next
-/// can't be asked again.
+/// What came of it. What the box pushed without reaching the destination is brought there first.
 async fn answered(
     shell: &Shell,
     run: &RunRecord,
     way: &WayIn,
+    remote: &dyn Remote,
     output: Result<Output, RemoteError>,
     verb: &str,
 ) -> ActionResult {
     match output {
-        Ok(output) if output.success() => {
-            let (training, checkpoints) = observe::views(shell, run, way).await.unzip();
-            ActionResult::Done {
-                instance: None,
-                training: training.map(Box::new),
-                checkpoints: checkpoints.map(Box::new),
-            }
-        }
+        Ok(output) if output.success() => match brought(shell, run, way, remote).await {
+            Ok(()) => seen(shell, run, way).await,
+            Err(error) => failed(true, error),
+        },
         Ok(output) => {
             let why = not_pushed(&output).unwrap_or_else(|| output.why());
             failed(true, format!("`gpurun agent {verb}`: {why}"))

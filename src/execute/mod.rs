@@ -3,6 +3,7 @@
 
 mod agent;
 mod cloud;
+mod fetch;
 mod gpus;
 mod send;
 mod setup;
@@ -56,6 +57,7 @@ pub(crate) async fn execute(shell: &Shell, run: &RunRecord, action: &Action) -> 
             };
             agent::launch(shell, run, target, spec, checkpoints, attempt).await
         }
+        Action::Fetch { target } => agent::fetch(shell, run, target).await,
         Action::PushNow { target } => agent::push(shell, run, target).await,
         Action::EndTraining { target, why, .. } => agent::end(shell, run, target, why).await,
     }

@@ -6,7 +6,11 @@ use gpurun_protocol::manifest::{Manifest, Milestone};
 use gpurun_protocol::report::BoxReport;
 
 /// Which checkpoints are on the box, and which of them are proven to be off it.
-pub(super) fn view(spec: &CheckpointSpec, report: &BoxReport) -> CheckpointView {
+pub(super) fn view(
+    spec: &CheckpointSpec,
+    report: &BoxReport,
+    to_fetch: Vec<String>,
+) -> CheckpointView {
     let wanted = |name: &str| is_wanted(&spec.files, name);
     let on_box = report
         .files
@@ -30,6 +34,7 @@ pub(super) fn view(spec: &CheckpointSpec, report: &BoxReport) -> CheckpointView 
         newest_on_box,
         newest_verified: report.manifest.as_ref().and_then(newest_verified),
         pending,
+        to_fetch,
         last_error: report
             .heartbeat
             .as_ref()

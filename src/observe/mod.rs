@@ -7,6 +7,7 @@ mod training;
 
 pub(crate) use instance::{instances, way_in};
 pub(crate) use market::{AccountState, accounts, search_all, volume, volume_rate, volumes};
+use training::Told;
 pub(crate) use training::never_launched;
 
 use crate::remote::WayIn;
@@ -15,7 +16,9 @@ use chrono::Utc;
 use gpurun_lifecycle::{
     CheckpointView, InstanceView, Observation, RunRecord, Sighting, TrainingView,
 };
+use gpurun_protocol::manifest::Manifest;
 use gpurun_protocol::report::BoxReport;
+use gpurun_providers::Access;
 
 /// One look at one run, and the report it was made from, where the box gave one.
 pub(crate) struct Look {
@@ -44,9 +47,12 @@ pub(crate) async fn observe(shell: &Shell, run: &RunRecord) -> Look {
             seen(CheckpointView::default(), now),
             None,
         ),
-        Ok(Some(report)) => (
+        Ok(Some(Told { report, to_fetch })) => (
             seen(training::judge(run, &report), now),
-            seen(checkpoints::view(&run.spec.checkpoints, &report), now),
+            seen(
+                checkpoints::view(&run.spec.checkpoints, &report, to_fetch),
+                now,
+            ),
             Some(report),
         ),
         Err(why) => (
@@ -72,9 +78,17 @@ pub(crate) async fn views(
     run: &RunRecord,
     way_in: &WayIn,
 ) -> Option<(TrainingView, CheckpointView)> {
-    let report = training::report(shell, run, way_in).await.ok()??;
-    let checkpoints = checkpoints::view(&run.spec.checkpoints, &report);
+    let Told { report, to_fetch } = training::report(shell, run, way_in).await.ok()??;
+    let checkpoints = checkpoints::view(&run.spec.checkpoints, &report, to_fetch);
     Some((training::judge(run, &report), checkpoints))
+}
+
+/// The manifest of what a box holds ready for us; `None` where it reaches the destination itself, or holds nothing.
+pub(crate) async fn outbox(shell: &Shell, way_in: &WayIn) -> Option<Manifest> {
+    match way_in.access {
+        Access::Local { .. } => None,
+        Access::Ssh(_) => training::as_told(shell, way_in).await.ok()?.manifest,
+    }
 }
 
 fn seen<T>(value: T, at: chrono::DateTime<Utc>) -> Sighting<T> {

@@ -1,23 +1,42 @@
 //! What the box itself says.
 
+use crate::outbox;
 use crate::remote::{Command, WayIn};
 use crate::shell::Shell;
 use gpurun_lifecycle::{AgentState, Phase, RunRecord, StallRule, TrainingState, TrainingView};
 use gpurun_protocol::report::BoxReport;
+use gpurun_providers::Access;
 use std::time::Duration;
 
 /// A report reads a few small files; a box that takes longer has a problem worth seeing.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A box's report, as it looks from this machine.
+pub(super) struct Told {
+    pub(super) report: BoxReport,
+    /// Checkpoints that the box holds ready and that aren't here.
+    pub(super) to_fetch: Vec<String>,
+}
 
 /// The box's report; `None` when nothing was ever launched there, so that there is nothing to ask.
 pub(super) async fn report(
     shell: &Shell,
     run: &RunRecord,
     way_in: &WayIn,
-) -> Result<Option<BoxReport>, String> {
+) -> Result<Option<Told>, String> {
     if run.launches == 0 && run.phase < Phase::Installed {
         return Ok(None);
     }
+    let mut report = as_told(shell, way_in).await?;
+    let to_fetch = match way_in.access {
+        Access::Local { .. } => Vec::new(),
+        Access::Ssh(_) => outbox::seen_from_here(run, &mut report),
+    };
+    Ok(Some(Told { report, to_fetch }))
+}
+
+/// The same in the box's own words.
+pub(super) async fn as_told(shell: &Shell, way_in: &WayIn) -> Result<BoxReport, String> {
     let remote = shell
         .connections
         .connect(way_in)
@@ -35,7 +54,6 @@ pub(super) async fn report(
         ));
     }
     serde_json::from_slice(&output.stdout)
-        .map(Some)
         .map_err(|error| format!("the box's report can't be read: {error}"))
 }
 

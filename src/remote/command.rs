@@ -120,7 +120,7 @@ impl RemoteError {
         }
     }
 
-    pub(super) fn permanent(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn permanent(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             remedy: remedy.into(),

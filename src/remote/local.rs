@@ -189,6 +189,12 @@ impl Remote for Local {
         self.blocking(to, put).await
     }
 
+    async fn get_file(&self, from: &str, to: &Path) -> Result<(), RemoteError> {
+        let to = to.to_owned();
+        self.blocking(from, move |path| fs::copy(path, to).map(|_bytes| ()))
+            .await
+    }
+
     async fn put_program(&self, program: &Path, to: &str) -> Result<(), RemoteError> {
         let program = program.to_owned();
         let put = move |path: &Path| {

@@ -38,6 +38,12 @@ pub(crate) trait Remote: Send + Sync {
     /// As [`Remote::put_bytes`]; and when the file can't be read.
     async fn put_file(&self, file: &Path, to: &str) -> Result<(), RemoteError>;
 
+    /// Brings a file of the box here, into `to`, which is overwritten. Whether it is whole, its hash tells.
+    ///
+    /// # Errors
+    /// When it can't be read there or written here.
+    async fn get_file(&self, from: &str, to: &Path) -> Result<(), RemoteError>;
+
     /// Puts a program of this machine at `to`, as [`Remote::put_bytes`] does. One that is there already, the same to
     /// the byte, isn't touched.
     ///

@@ -177,3 +177,32 @@ fn a_volume_is_made_mounted_shown_wherever_money_is_and_deleted() {
     let gone = world.json(&["volumes", "delete", &id, "--provider", "vast", "--yes"]);
     assert_eq!(gone["volumes"], serde_json::json!([]));
 }
+
+#[test]
+fn a_look_at_a_training_brings_its_checkpoints_here() {
+    let Some(rented) = rented() else { return };
+    let world = &rented.world;
+    let launched = rented.launch(&[]);
+    assert!(launched.status.success(), "{}", text(&launched));
+    world.let_epochs_pass(2);
+    // Verified on the box is not verified: the box may be gone in a minute.
+    let waiting = eventually("the box holds epoch 2 ready", || {
+        let reaped = world.json(&["reap"]);
+        let done = reaped["runs"][0]["done"].to_string();
+        done.contains("\"fetch\"").then_some(done)
+    });
+    assert!(waiting.contains("\"done\""), "{waiting}");
+    let run = world.until("cells", "epoch 2 is verified", |run| {
+        world.ok(&["reap"]);
+        run["verified"]["epoch"] == 2
+    });
+    let here = run["verified"]["location"].as_str().expect("its place");
+    assert!(
+        std::path::Path::new(here).starts_with(world.path("out")),
+        "{here}"
+    );
+    assert!(std::path::Path::new(here).is_file(), "{here}");
+    assert_eq!(run["training"]["state"], "running");
+    world.ok(&["destroy", "cells", "--force", "--yes"]);
+    assert_eq!(rented.living(), 0);
+}

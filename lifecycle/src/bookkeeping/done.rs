@@ -163,6 +163,7 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
         }
         Action::Authorize { .. }
         | Action::Restore { .. }
+        | Action::Fetch { .. }
         | Action::PushNow { .. }
         | Action::EndTraining { .. } => {}
     }

@@ -193,12 +193,12 @@ pub(super) fn unverified(case: &Case<'_>, id: &str, why: &str) -> Plan {
         .plan()
 }
 
-/// The last push after a training's end is under way, and nothing has gone wrong with it yet.
+/// The last push after a training's end is under way, nothing has gone wrong with it yet, and it doesn't wait for us.
 fn agent_is_pushing(case: &Case<'_>) -> bool {
     let training = case.seen.training.value();
     let alive = training.is_some_and(|view| view.agent == AgentState::Alive);
     let checkpoints = case.seen.checkpoints.value();
-    alive && checkpoints.is_some_and(|view| view.last_error.is_none())
+    alive && checkpoints.is_some_and(|view| view.last_error.is_none() && view.to_fetch.is_empty())
 }
 
 pub(super) fn rescue_remedy() -> &'static str {

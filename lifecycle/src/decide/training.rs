@@ -67,7 +67,12 @@ fn is_earlier(case: &Case<'_>, view: &TrainingView) -> bool {
 fn goes_on(case: &Case<'_>, id: &str, view: &TrainingView) -> Plan {
     let draft = case.draft(VerdictKind::Keep, explain::training(case, view));
     if view.agent == AgentState::Alive {
-        return draft.plan();
+        let checkpoints = case.seen.checkpoints.value();
+        let waiting = checkpoints.is_some_and(|view| !view.to_fetch.is_empty());
+        let fetch = waiting.then(|| Action::Fetch {
+            target: case.target(id),
+        });
+        return draft.actions(fetch).plan();
     }
     // Nobody on the box pushes: this look does, and gives the training a new agent.
     draft

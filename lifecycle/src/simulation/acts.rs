@@ -42,7 +42,7 @@ impl World {
             Action::Launch {
                 attempt, resume, ..
             } => self.launch(&id, *attempt, *resume),
-            Action::PushNow { .. } => {
+            Action::PushNow { .. } | Action::Fetch { .. } => {
                 if self.scenario.has(Trouble::BoxUnreachable, self.now) || !self.push() {
                     return failed();
                 }

@@ -125,6 +125,7 @@ impl World {
         };
         let all_verified = one.epoch <= self.pushed;
         CheckpointView {
+            to_fetch: Vec::new(),
             newest_on_box: one.epoch.map(stamp),
             newest_verified: self.pushed.map(verified),
             all_verified,

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gpurun_providers::SshAccess;
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::sync::{Mutex, Semaphore};
 
 use self::channel::{Raw, Trouble};
@@ -40,6 +40,9 @@ const CHANNELS: usize = 4;
 /// Slower lines than this aren't waited for.
 const SLOWEST_BYTES_PER_SECOND: u64 = 100_000;
 const SHORT: Duration = Duration::from_secs(60);
+/// A file comes here in parts, each held in memory once.
+const PART_BYTES: u64 = 16 << 20;
+const LONG: Duration = Duration::from_secs(SHORT.as_secs() + PART_BYTES / SLOWEST_BYTES_PER_SECOND);
 
 /// One box, its run's keys, and the connection while there is one.
 pub(super) struct Ssh {
@@ -211,6 +214,28 @@ impl Remote for Ssh {
         self.put_opened(file, to, "600").await
     }
 
+    async fn get_file(&self, from: &str, to: &Path) -> Result<(), RemoteError> {
+        let unwritten = |error| unwritable(to, &error);
+        let mut file = tokio::fs::File::create(to).await.map_err(unwritten)?;
+        let mut offset = 0;
+        loop {
+            let script = script::part(from, offset, PART_BYTES);
+            let raw = self.run(from, &script, tokio::io::empty(), LONG).await?;
+            let part = raw.into_output()?;
+            if !part.success() {
+                return Err(RemoteError::temporary(
+                    format!("{from} on the box: {}", part.why()),
+                    "`gpurun status` shows what is on it",
+                ));
+            }
+            file.write_all(&part.stdout).await.map_err(unwritten)?;
+            offset += part.stdout.len() as u64;
+            if (part.stdout.len() as u64) < PART_BYTES {
+                return file.flush().await.map_err(unwritten);
+            }
+        }
+    }
+
     async fn put_program(&self, program: &Path, to: &str) -> Result<(), RemoteError> {
         let sha256 = digest(program.to_owned()).await?;
         let same = self
@@ -266,6 +291,13 @@ fn unreadable(file: &Path, error: &std::io::Error) -> RemoteError {
     RemoteError::permanent(
         format!("{} can't be read: {error}", file.display()),
         "look at its owner and whether it is still there",
+    )
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> RemoteError {
+    RemoteError::permanent(
+        format!("{} can't be written: {error}", file.display()),
+        "look at the disk's space and the folder's owner",
     )
 }
 

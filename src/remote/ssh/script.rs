@@ -42,6 +42,10 @@ const CHECK_SUMS: &str = r#"say $$
 cd -- "$1" 2>/dev/null || exit 1
 sha256sum -c 2>/dev/null
 "#;
+const PART: &str = r#"say $$
+[ -f "$1" ] || { echo "no such file" >&2; exit 1; }
+tail -c "+$2" -- "$1" | head -c "$3"
+"#;
 const KILL: &str = r#"say $$
 kill -s KILL -- "-$1"
 "#;
@@ -72,6 +76,11 @@ pub(super) fn is_program(path: &str, sha256: &str) -> String {
 /// Reads lines as `sha256sum` writes them, and says `NAME: OK` for each file of the folder that agrees.
 pub(super) fn check_sums(folder: &str) -> String {
     helper(CHECK_SUMS, &[folder])
+}
+
+/// Writes `bytes` of a file from `offset` on, fewer at its end.
+pub(super) fn part(path: &str, offset: u64, bytes: u64) -> String {
+    helper(PART, &[path, &(offset + 1).to_string(), &bytes.to_string()])
 }
 
 /// Ends a process group.

@@ -69,3 +69,25 @@ async fn what_is_there_already_is_not_sent_again() -> Outcome {
     assert_eq!(inode("gpurun/libtorch/lib/one.so")?, kept);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_file_of_many_parts_comes_here_as_it_is() -> Outcome {
+    let Some(place) = place()? else {
+        return Ok(());
+    };
+    let content: Vec<u8> = (0..4_300_000_u32).flat_map(u32::to_le_bytes).collect();
+    fs::write(place.home("last.pt"), &content)?;
+    let here = tempfile::tempdir()?;
+    let to = here.path().join("file");
+    let ssh = place.ssh();
+    ssh.get_file("last.pt", &to).await?;
+    assert_eq!(fs::read(&to)?.len(), content.len());
+    assert!(fs::read(&to)? == content, "its bytes changed on the way");
+    fs::write(place.home("empty"), "")?;
+    ssh.get_file("empty", &to).await?;
+    assert_eq!(fs::read(&to)?, b"");
+    let missing = ssh.get_file("nonesuch", &to).await;
+    let missing = missing.err().ok_or("it was there")?;
+    assert!(missing.message.contains("nonesuch"), "{missing}");
+    Ok(())
+}

@@ -30,6 +30,8 @@ pub(crate) struct Call {
     /// What it is for, as errors say it.
     pub(crate) operation: Operation,
     pub(crate) endpoint: Endpoint,
+    /// A wider limit that it counts for too.
+    pub(super) also: Option<Endpoint>,
     pub(super) method: Method,
     /// Below the base URL, with its first slash. Never holds a secret.
     pub(super) path: String,
@@ -67,10 +69,19 @@ impl Call {
         Self {
             operation,
             endpoint,
+            also: None,
             method,
             path: path.into(),
             query: Vec::new(),
             body: None,
+        }
+    }
+
+    /// For a vendor that limits some calls apart, and all of them together.
+    pub(crate) fn also_counted(self, endpoint: Endpoint) -> Self {
+        Self {
+            also: Some(endpoint),
+            ..self
         }
     }
 

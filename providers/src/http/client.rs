@@ -133,7 +133,9 @@ impl Client {
 
     async fn send(&self, call: &Call) -> Result<Reply, Failed> {
         let headers = self.headers(call.operation)?;
-        self.limiter.turn(call.endpoint).await;
+        let also = call.also.into_iter();
+        let endpoints: Vec<_> = also.chain([call.endpoint]).collect();
+        self.limiter.turn(&endpoints).await;
         let url = format!("{}{}", self.base_url, call.path);
         let mut request = http(self.service.provider, call.operation)?
             .request(call.method.clone(), url)

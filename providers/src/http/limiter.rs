@@ -35,11 +35,11 @@ impl Limiter {
         }
     }
 
-    /// Waits for this call's turn.
-    pub(super) async fn turn(&self, endpoint: Endpoint) {
+    /// Waits for a call's turn at all the endpoints it counts for.
+    pub(super) async fn turn(&self, endpoints: &[Endpoint]) {
         let Some(timer) = &self.timer else { return };
         let now = timer.now();
-        let at = self.take(endpoint, now);
+        let at = self.take(endpoints, now);
         if at > now {
             timer.sleep(at - now).await;
         }
@@ -54,11 +54,15 @@ impl Limiter {
         *next = until.max(*next);
     }
 
-    fn take(&self, endpoint: Endpoint, now: Duration) -> Duration {
+    /// One moment that suits all of them: each one's next turn counts from when the call is really sent.
+    fn take(&self, endpoints: &[Endpoint], now: Duration) -> Duration {
         let mut slots = slots().lock().unwrap_or_else(PoisonError::into_inner);
-        let next = slots.entry((self.account, endpoint.name)).or_default();
-        let at = now.max(*next);
-        *next = at + endpoint.interval;
+        let key = |endpoint: &Endpoint| (self.account, endpoint.name);
+        let free = endpoints.iter().filter_map(|it| slots.get(&key(it)));
+        let at = free.fold(now, |at, free| at.max(*free));
+        for endpoint in endpoints {
+            slots.insert(key(endpoint), at + endpoint.interval);
+        }
         at
     }
 }
@@ -91,19 +95,40 @@ mod tests {
         let timer = Arc::new(Virtual::default());
         let limiter = |key| Limiter::new(&["limiter test", key], Some(timer.clone()));
         let (one, same, other) = (limiter("a"), limiter("a"), limiter("b"));
-        one.turn(SLOW).await;
+        one.turn(&[SLOW]).await;
         assert_eq!(timer.now(), Duration::ZERO, "the first waits for nobody");
-        same.turn(SLOW).await;
+        same.turn(&[SLOW]).await;
         assert_eq!(timer.now(), Duration::from_secs(3));
-        other.turn(SLOW).await;
-        one.turn(Endpoint::every("another", 1000)).await;
+        other.turn(&[SLOW]).await;
+        one.turn(&[Endpoint::every("another", 1000)]).await;
         assert_eq!(
             timer.now(),
             Duration::from_secs(3),
             "another account, another endpoint"
         );
         one.pause(SLOW, Duration::from_secs(60));
-        same.turn(SLOW).await;
+        same.turn(&[SLOW]).await;
         assert_eq!(timer.now(), Duration::from_secs(63));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_counts_for_two_keeps_its_distance_in_both() {
+        let timer = Arc::new(Virtual::default());
+        let limiter = Limiter::new(&["two limits test"], Some(timer.clone()));
+        let (wide, narrow) = (
+            Endpoint::every("wide", 1000),
+            Endpoint::every("own", 12_000),
+        );
+        limiter.turn(&[wide]).await;
+        limiter.turn(&[narrow, wide]).await;
+        assert_eq!(timer.now(), Duration::from_secs(1));
+        limiter.turn(&[wide]).await;
+        assert_eq!(timer.now(), Duration::from_secs(2));
+        limiter.turn(&[narrow, wide]).await;
+        assert_eq!(
+            timer.now(),
+            Duration::from_secs(13),
+            "from when it was sent, not from when it asked"
+        );
     }
 }

@@ -28,7 +28,9 @@ pub(super) fn show(operation: Operation, id: &str) -> Call {
 
 pub(super) fn launch(body: Value) -> Call {
     let path = "/api/v1/instance-operations/launch";
-    Call::post(Operation::Rent, LAUNCH, path).body(body)
+    Call::post(Operation::Rent, LAUNCH, path)
+        .also_counted(ANY)
+        .body(body)
 }
 
 pub(super) fn terminate(id: &str) -> Call {

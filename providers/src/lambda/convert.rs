@@ -89,8 +89,14 @@ pub(super) fn instance(machine: &Machine) -> Option<Instance> {
         "booting" => InstanceState::Creating,
         "active" => InstanceState::Running,
         "terminating" => InstanceState::Destroying,
-        _ => InstanceState::Broken,
+        "unhealthy" | "preempted" => InstanceState::Broken,
+        // A word that is new since is no reason to end a box: it gets the time that a new one gets.
+        _ => InstanceState::Creating,
     };
+    let is_ordinary = matches!(
+        machine.status.as_str(),
+        "booting" | "active" | "terminating"
+    );
     let is_running = state == InstanceState::Running;
     let kind = machine.instance_type.as_ref();
     let endpoint = |host: &String| SshEndpoint {
@@ -114,11 +120,11 @@ pub(super) fn instance(machine: &Machine) -> Option<Instance> {
         gpus: kind.map(|kind| kind.specs.gpus).filter(|_| is_running),
         disk: kind.map(disk),
         // Billed from the first passed health check to the terminate.
-        price: match state {
-            InstanceState::Creating | InstanceState::Destroying => Some(HourlyRate::ZERO),
+        price: match machine.status.as_str() {
+            "booting" | "terminating" => Some(HourlyRate::ZERO),
             _ => kind.map(running),
         },
-        message: (state == InstanceState::Broken).then(|| format!("it is {}", machine.status)),
+        message: (!is_ordinary).then(|| format!("it is {}", machine.status)),
     })
 }
 
@@ -237,5 +243,11 @@ mod tests {
             InstanceState::Broken
         );
         assert_eq!(of("terminated"), None);
+        let new = of("migrating").expect("listed");
+        assert_eq!(
+            (new.state, new.message.as_deref()),
+            (InstanceState::Creating, Some("it is migrating"))
+        );
+        assert_eq!(new.price, active.price, "nobody says that it is free");
     }
 }

@@ -6,6 +6,8 @@ mod api;
 mod convert;
 mod errors;
 mod provider;
+#[cfg(test)]
+mod recorded;
 mod volumes;
 
 pub use provider::Lambda;

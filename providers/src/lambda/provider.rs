@@ -116,7 +116,8 @@ impl Lambda {
     /// failure of what it belongs to.
     async fn forget_key(&self, operation: Operation, name: &str) {
         let forgotten: Result<()> = async {
-            let keys: Vec<Key> = self.ask(api::keys(operation)).await?;
+            // Asked once: nobody waits long for what can be done at the next look.
+            let keys: Vec<Key> = self.tell(api::keys(operation)).await?;
             let Some(key) = keys.into_iter().find(|key| key.name == name) else {
                 return Ok(());
             };
@@ -125,7 +126,7 @@ impl Lambda {
         }
         .await;
         if let Err(error) = forgotten {
-            tracing::warn!("the key {name} stays in the account: {error}");
+            tracing::warn!("the key {name} is still in the account: {error}");
         }
     }
 
@@ -253,10 +254,16 @@ impl Provider for Lambda {
     async fn destroy(&self, id: &str) -> Result<()> {
         let told: Result<Terminated> = self.tell(api::terminate(id)).await;
         match told {
-            Ok(ended) if ended.terminated_instances.iter().any(|it| it.id == id) => Ok(()),
-            Ok(_) => Err(self
-                .client
-                .garbled(Operation::Destroy, "it doesn't name what it ended")),
+            Ok(ended) => {
+                let mut named = ended.terminated_instances.iter();
+                let Some(machine) = named.find(|it| it.id == id) else {
+                    let why = "it doesn't name what it ended";
+                    return Err(self.client.garbled(Operation::Destroy, why));
+                };
+                // Once the box isn't listed any more, nothing tells whose key it was.
+                self.forget_key_of(Operation::Destroy, machine).await;
+                Ok(())
+            }
             Err(error) if error.kind == ErrorKind::Gone => Ok(()),
             // What is ending already is refused in this way.
             Err(error) if error.kind == ErrorKind::Unknown => {

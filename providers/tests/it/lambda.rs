@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use gpurun_clouds::lambda::Lambda as Simulator;
 use gpurun_clouds::{Armed, Cloud, Fault, Operation, TooMany};
 use gpurun_pricing::{Gigabytes, Offer, StopSupport};
@@ -81,7 +82,11 @@ async fn the_runs_key_comes_and_goes_with_its_box() {
     let bench = Bench::new();
     let id = bench.rent("gpurun-1").await;
     assert_eq!(bench.keys(), ["gpurun-1"]);
+    bench
+        .cloud
+        .arm(Armed::once(Fault::ErrorBeforeCommit { status: 500 }).on(Operation::Keys));
     bench.lambda.destroy(&id).await.expect("accepted");
+    assert_eq!(bench.keys(), ["gpurun-1"], "its removal failed, no more");
     let ending = bench.lambda.describe(&id).await.expect("read");
     assert_eq!(ending.expect("listed").state, InstanceState::Destroying);
     bench.lambda.destroy(&id).await.expect("twice is success");
@@ -92,6 +97,45 @@ async fn the_runs_key_comes_and_goes_with_its_box() {
     bench.cloud.advance(Duration::from_secs(600));
     assert_eq!(bench.lambda.describe(&id).await, Ok(None), "not listed");
     bench.lambda.destroy(&id).await.expect("gone is success");
+}
+
+#[tokio::test]
+async fn the_key_is_gone_even_if_nobody_sees_its_box_end() {
+    let bench = Bench::new();
+    let mine = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOTHERotherOTHERotherOTHERotherOTHERother1";
+    bench.cloud.with(|world| world.add_key("laptop", mine));
+    let id = bench.rent("gpurun-1").await;
+    let request = RentRequest {
+        ssh_public_key: None,
+        ..bench.request("gpurun-2").await
+    };
+    let other = bench.lambda.rent(&request).await.expect("a box").id;
+    for id in [&id, &other] {
+        bench.lambda.destroy(id).await.expect("accepted");
+    }
+    bench.cloud.advance(Duration::from_secs(600));
+    assert_eq!(bench.lambda.describe(&id).await, Ok(None), "not listed");
+    assert_eq!(bench.keys(), ["laptop"], "which is somebody's");
+}
+
+#[tokio::test]
+async fn no_two_calls_come_within_a_second() {
+    let bench = Bench::new();
+    let id = bench.rent("gpurun-1").await;
+    bench.rent("gpurun-2").await;
+    bench.lambda.describe(&id).await.expect("read");
+    bench.lambda.destroy(&id).await.expect("accepted");
+    bench.lambda.list_mine().await.expect("a list");
+    let seen = bench.cloud.requests();
+    for pair in seen.windows(2) {
+        let apart = pair[1].at - pair[0].at;
+        assert!(apart >= TimeDelta::seconds(1), "{pair:?}");
+    }
+    let launches: Vec<_> = seen
+        .iter()
+        .filter(|it| it.operation == Operation::Create)
+        .collect();
+    assert!(launches[1].at - launches[0].at >= TimeDelta::seconds(12));
 }
 
 #[tokio::test]

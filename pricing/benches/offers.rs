@@ -1,5 +1,6 @@
 //! `cargo bench -p gpurun-pricing`: sorting out and ranking 100,000 offers, against only sorting them by the hour's price.
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
+#![expect(clippy::disallowed_methods, reason = "and measures time")]
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};

@@ -13,8 +13,9 @@ pub struct CloudConfig {
     pub base_url: Option<String>,
     /// Where the vendor serves another API at another address; `None` for its own.
     pub second_url: Option<String>,
-    /// Without one, a cloud may still say what it has to rent.
-    pub key: Option<SecretString>,
+    /// The parts of the key in the order of the vendor: one, or an id and a secret. Without any, a cloud may still say what
+    /// it has to rent.
+    pub key: Vec<SecretString>,
     /// Whether the vendor's published rate limits are kept; a simulator of one's own has none.
     pub rate_limits: bool,
     pub timer: Arc<dyn Timer>,
@@ -26,7 +27,7 @@ impl Default for CloudConfig {
         Self {
             base_url: None,
             second_url: None,
-            key: None,
+            key: Vec::new(),
             rate_limits: true,
             timer: Arc::new(RealTimer),
         }

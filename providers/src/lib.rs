@@ -5,6 +5,7 @@
 mod account;
 mod capabilities;
 mod clock;
+mod cloud;
 mod config;
 pub mod conformance;
 mod error;
@@ -21,10 +22,11 @@ mod wire;
 
 pub use account::Account;
 pub use capabilities::{Capabilities, DiskLimit, Image, Labels, VolumeSupport};
+pub use cloud::{Address, CloudInfo, KeyFile, KeyPlaces};
 pub use config::CloudConfig;
 pub use error::{Error, ErrorKind, Operation, Result};
 pub use http::{RealTimer, Timer};
 pub use instance::{Access, Instance, InstanceState, SshAccess, SshEndpoint, SshEndpointKind};
 pub use provider::{OfferRequest, Provider, RentRequest};
-pub use registry::{RegistryConfig, registry};
+pub use registry::{CLOUDS, RegistryConfig, registry};
 pub use volume::{Volume, VolumeMount, VolumeRequest, Volumes};

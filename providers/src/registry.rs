@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::cloud::CloudInfo;
 use crate::config::CloudConfig;
-use crate::lambda::{self, Lambda};
 use crate::local::{Local, LocalConfig};
 use crate::provider::Provider;
-use crate::runpod::{self, RunPod};
-use crate::vast::{self, Vast};
+use crate::{lambda, runpod, vast};
+
+/// Every cloud, in the order in which they are shown.
+pub const CLOUDS: &[CloudInfo] = &[vast::CLOUD, runpod::CLOUD, lambda::CLOUD];
 
 /// The settings of all providers, resolved.
 #[derive(Clone, Debug)]
@@ -19,10 +21,10 @@ pub struct RegistryConfig {
 
 /// This machine and every cloud that is configured, in the order in which they are shown.
 pub fn registry(config: &RegistryConfig) -> Vec<Box<dyn Provider>> {
-    let mut providers: Vec<Box<dyn Provider>> = vec![Box::new(Local::new(config.local.clone()))];
-    let cloud = |name: &str| config.clouds.get(name);
-    providers.extend(cloud(vast::NAME).map(|config| Box::new(Vast::new(config)) as _));
-    providers.extend(cloud(runpod::NAME).map(|config| Box::new(RunPod::new(config)) as _));
-    providers.extend(cloud(lambda::NAME).map(|config| Box::new(Lambda::new(config)) as _));
-    providers
+    let local: Box<dyn Provider> = Box::new(Local::new(config.local.clone()));
+    let clouds = CLOUDS.iter().filter_map(|cloud| {
+        let configured = config.clouds.get(cloud.name)?;
+        Some((cloud.open)(configured))
+    });
+    std::iter::once(local).chain(clouds).collect()
 }

@@ -24,7 +24,7 @@ pub(crate) use find::load;
 pub(crate) use flags::JobArgs;
 pub(crate) use quantity::{Unreadable, duration, gigabytes, money};
 pub(crate) use resolve::{Resolved, StagedData, resolve};
-pub(crate) use spec::{Defaults, JobSpec, POLICIES, PROVIDERS, hours};
+pub(crate) use spec::{Defaults, JobSpec, POLICIES, hours, providers};
 pub(crate) use train::Train;
 
 #[cfg(test)]

@@ -61,7 +61,10 @@ impl Default for Defaults {
 }
 
 /// Names a job may give to a provider.
-pub(crate) const PROVIDERS: [&str; 6] = ["local", "vast", "runpod", "lambda", "modal", "beam"];
+pub(crate) fn providers() -> impl Iterator<Item = &'static str> {
+    let clouds = gpurun_providers::CLOUDS.iter().map(|cloud| cloud.name);
+    ["local"].into_iter().chain(clouds).chain(["modal", "beam"])
+}
 
 /// The words of `stop.policy`.
 pub(crate) const POLICIES: [(&str, TeardownPolicy); 6] = [
@@ -124,7 +127,7 @@ impl JobSpec {
 }
 
 fn provider(layer: &Layer, defaults: &Defaults) -> Result<Option<String>, DocumentError> {
-    let words = PROVIDERS.map(|name| (name, name));
+    let words: Vec<(&str, &str)> = providers().map(|name| (name, name)).collect();
     let named = layer.word(Key::Provider, &words)?.map(str::to_owned);
     Ok(named.or_else(|| defaults.provider.clone()))
 }

@@ -1,80 +1,45 @@
 //! The clouds' keys: where each is looked for, and what to do when it is nowhere.
 
 use super::{environment::Environment, file::Config};
+use gpurun_providers::{CLOUDS, KeyFile, KeyPlaces};
 use secrecy::SecretString;
 use std::{fmt, path::PathBuf};
 
-/// One cloud and the places its key may be in, first match first.
-#[derive(Debug)]
+/// One cloud and the places its key may be in.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Cloud {
     pub(crate) name: &'static str,
-    /// Its variables; the first is the vendor's own spelling. Clouds with a key in two parts list pairs.
-    variables: &'static [&'static [&'static str]],
-    /// Keys under `[providers.NAME]` of `config.toml`; all of them are needed.
-    pub(super) config_keys: &'static [&'static str],
-    /// Files the vendor's own tools write, `~/` the home and `$config/` the configuration base.
-    files: &'static [(&'static str, FileForm)],
+    pub(super) key: KeyPlaces,
 }
 
-/// How a vendor's file holds the key.
-#[derive(Debug, Clone, Copy)]
-enum FileForm {
-    /// The file is the key.
-    Whole,
-    /// Lines of `name = value`; all of one group of names are needed.
-    Lines(&'static [&'static [&'static str]]),
-    /// TOML tables, of which the one with `active = true`, else the first, holds these names.
-    ActiveProfile(&'static [&'static str]),
+/// Every cloud gpurun knows a key's place for: those of the registry, and those it doesn't rent on yet.
+pub(super) fn clouds() -> impl Iterator<Item = Cloud> {
+    let rented = CLOUDS.iter().map(|cloud| Cloud {
+        name: cloud.name,
+        key: cloud.key,
+    });
+    rented.chain(SERVERLESS)
 }
 
-/// Every cloud gpurun knows a key's place for.
-pub(crate) const CLOUDS: [Cloud; 5] = [
-    Cloud {
-        name: "vast",
-        variables: &[&["VAST_API_KEY"], &["VASTAI_API_KEY"]],
-        config_keys: &["key"],
-        files: &[
-            ("$config/vastai/vast_api_key", FileForm::Whole),
-            ("~/.vast_api_key", FileForm::Whole),
-        ],
-    },
-    Cloud {
-        name: "runpod",
-        variables: &[&["RUNPOD_API_KEY"]],
-        config_keys: &["key"],
-        files: &[(
-            "~/.runpod/config.toml",
-            FileForm::Lines(&[&["api_key"], &["apiKey"]]),
-        )],
-    },
-    Cloud {
-        name: "lambda",
-        variables: &[
-            &["LAMBDA_API_KEY"],
-            &["LAMBDA_CLOUD_TOKEN"],
-            &["LAMBDA_CLOUD_API_TOKEN"],
-            &["LAMBDA_API_TOKEN"],
-        ],
-        config_keys: &["key"],
-        files: &[(
-            "~/.lambda_cloud/lambda_keys",
-            FileForm::Lines(&[&["api_key"]]),
-        )],
-    },
+const SERVERLESS: [Cloud; 2] = [
     Cloud {
         name: "modal",
-        variables: &[&["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"]],
-        config_keys: &["token_id", "token_secret"],
-        files: &[(
-            "~/.modal.toml",
-            FileForm::ActiveProfile(&["token_id", "token_secret"]),
-        )],
+        key: KeyPlaces {
+            variables: &[&["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"]],
+            config: &["token_id", "token_secret"],
+            files: &[(
+                "~/.modal.toml",
+                KeyFile::ActiveProfile(&["token_id", "token_secret"]),
+            )],
+        },
     },
     Cloud {
         name: "beam",
-        variables: &[&["BEAM_TOKEN"]],
-        config_keys: &["token"],
-        files: &[("~/.beam/config.ini", FileForm::Lines(&[&["token"]]))],
+        key: KeyPlaces {
+            variables: &[&["BEAM_TOKEN"]],
+            config: &["token"],
+            files: &[("~/.beam/config.ini", KeyFile::Lines(&[&["token"]]))],
+        },
     },
 ];
 
@@ -108,16 +73,18 @@ impl Cloud {
     /// Where the key goes, in one line, for a person who has none yet.
     pub(crate) fn where_the_key_goes(&self) -> String {
         let variables = self
+            .key
             .variables
             .first()
             .map_or_else(String::new, |first| first.join(" and "));
         let files: Vec<String> = self
+            .key
             .files
             .iter()
             .take(1)
             .map(|(path, _)| path.replace("$config", "~/.config"))
             .collect();
-        let keys = self.config_keys.join(" and ");
+        let keys = self.key.config.join(" and ");
         format!(
             "${}, {}, or {keys} under [providers.{}] in config.toml",
             variables.replace(" and ", " and $"),
@@ -133,7 +100,7 @@ impl Cloud {
             parts,
             place,
         };
-        for names in self.variables {
+        for names in self.key.variables {
             let parts: Option<Vec<SecretString>> = names
                 .iter()
                 .map(|name| environment.variable(name).map(SecretString::from))
@@ -143,17 +110,18 @@ impl Cloud {
             }
         }
         let parts: Option<Vec<SecretString>> = self
-            .config_keys
+            .key
+            .config
             .iter()
             .map(|key| config.secrets.get(&(self.name, *key)).cloned())
             .collect();
         if let (Some(parts), Some(document)) = (parts, &config.document) {
             return Some(found(parts, KeyPlace::Config(document.path.clone())));
         }
-        self.files.iter().find_map(|(place, form)| {
+        self.key.files.iter().find_map(|(place, form)| {
             let path = expand(place, environment);
             let text = std::fs::read_to_string(&path).ok()?;
-            let parts = form.read(&text)?;
+            let parts = read(*form, &text)?;
             Some(found(parts, KeyPlace::VendorFile(path)))
         })
     }
@@ -166,30 +134,29 @@ fn expand(place: &str, environment: &Environment) -> PathBuf {
     environment.home().join(place.trim_start_matches("~/"))
 }
 
-impl FileForm {
-    fn read(self, text: &str) -> Option<Vec<SecretString>> {
-        match self {
-            Self::Whole => {
-                let key = text.trim();
-                (!key.is_empty()).then(|| vec![key.into()])
-            }
-            Self::Lines(groups) => groups.iter().find_map(|names| {
-                names
-                    .iter()
-                    .map(|name| assigned(text, name).map(SecretString::from))
-                    .collect()
-            }),
-            Self::ActiveProfile(names) => {
-                let profiles: toml::Table = text.parse().ok()?;
-                let tables = || profiles.values().filter_map(toml::Value::as_table);
-                let active = tables()
-                    .find(|table| table.get("active").and_then(toml::Value::as_bool) == Some(true))
-                    .or_else(|| tables().next())?;
-                names
-                    .iter()
-                    .map(|name| Some(active.get(*name)?.as_str()?.into()))
-                    .collect()
-            }
+/// The key that a file of this form holds.
+fn read(form: KeyFile, text: &str) -> Option<Vec<SecretString>> {
+    match form {
+        KeyFile::Whole => {
+            let key = text.trim();
+            (!key.is_empty()).then(|| vec![key.into()])
+        }
+        KeyFile::Lines(groups) => groups.iter().find_map(|names| {
+            names
+                .iter()
+                .map(|name| assigned(text, name).map(SecretString::from))
+                .collect()
+        }),
+        KeyFile::ActiveProfile(names) => {
+            let profiles: toml::Table = text.parse().ok()?;
+            let tables = || profiles.values().filter_map(toml::Value::as_table);
+            let active = tables()
+                .find(|table| table.get("active").and_then(toml::Value::as_bool) == Some(true))
+                .or_else(|| tables().next())?;
+            names
+                .iter()
+                .map(|name| Some(active.get(*name)?.as_str()?.into()))
+                .collect()
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `config.toml`: known keys only, secrets only in a file nobody else can read.
 
 use super::{
-    credentials::CLOUDS,
+    addresses::addresses,
+    credentials::clouds,
     table::{SETTINGS, Setting},
 };
 use crate::document::{Document, DocumentError, nearest, read_text};
@@ -17,6 +18,8 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Config {
     pub(super) document: Option<Arc<Document>>,
     pub(super) values: BTreeMap<Setting, (String, Range<usize>)>,
+    /// Addresses of clouds, by their dotted path.
+    pub(super) addresses: BTreeMap<String, (String, Range<usize>)>,
     /// By provider and key name: `("vast", "key")`.
     pub(super) secrets: BTreeMap<(&'static str, &'static str), SecretString>,
 }
@@ -74,6 +77,7 @@ fn collect(
         };
         let setting = SETTINGS.iter().find(|info| info.path == path);
         let secret = secret_place(&path);
+        let is_address = addresses().any(|known| known.path() == path);
         match (setting, secret, text) {
             (Some(info), _, Some(text)) => {
                 config.values.insert(info.setting, (text, value.span()));
@@ -81,8 +85,13 @@ fn collect(
             (_, Some(place), Some(text)) => {
                 config.secrets.insert(place, text.into());
             }
-            (None, None, _) => return Err(unknown(document, name.span(), &path)),
-            (_, _, None) => {
+            (_, _, Some(text)) if is_address => {
+                config.addresses.insert(path, (text, value.span()));
+            }
+            (None, None, text) if text.is_some() || !is_address => {
+                return Err(unknown(document, name.span(), &path));
+            }
+            _ => {
                 return Err(DocumentError::at(
                     document,
                     value.span(),
@@ -104,21 +113,18 @@ fn is_table(path: &str) -> bool {
 
 fn known_paths() -> impl Iterator<Item = String> {
     let settings = SETTINGS.iter().map(|info| info.path.to_owned());
-    let secrets = CLOUDS.iter().flat_map(|cloud| {
-        cloud
-            .config_keys
-            .iter()
-            .map(|key| format!("providers.{}.{key}", cloud.name))
+    let secrets = clouds().flat_map(|cloud| {
+        let keys = cloud.key.config.iter();
+        keys.map(move |key| format!("providers.{}.{key}", cloud.name))
     });
-    settings.chain(secrets)
+    let addresses = addresses().map(|address| address.path());
+    settings.chain(addresses).chain(secrets)
 }
 
 fn secret_place(path: &str) -> Option<(&'static str, &'static str)> {
-    CLOUDS.iter().find_map(|cloud| {
-        cloud
-            .config_keys
-            .iter()
-            .find(|key| path == format!("providers.{}.{key}", cloud.name))
+    clouds().find_map(|cloud| {
+        let mut keys = cloud.key.config.iter();
+        keys.find(|key| path == format!("providers.{}.{key}", cloud.name))
             .map(|key| (cloud.name, *key))
     })
 }

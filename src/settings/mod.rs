@@ -3,6 +3,7 @@
 //! [`Settings::load`] resolves everything once and keeps, for each value, where it came from. Flags
 //! lie above: the verbs that have them overlay them on what is resolved here.
 
+mod addresses;
 mod credentials;
 mod environment;
 mod file;

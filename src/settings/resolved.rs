@@ -1,19 +1,20 @@
 //! The settings, typed, each with its source.
 
 use super::{
-    credentials::{CLOUDS, Cloud, Credential},
+    addresses::{CloudAddress, addresses},
+    credentials::{Cloud, Credential, clouds},
     environment::Environment,
     file::{self, Config},
     table::{SETTINGS, Setting, Source},
 };
 use crate::{
     document::{DocumentError, nearest},
-    job::{self, Defaults, POLICIES, PROVIDERS},
+    job::{self, Defaults, POLICIES},
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use gpurun_lifecycle::{StopSpec, TeardownPolicy};
 use gpurun_pricing::{GigabyteMonthRate, Gigabytes, HourlyRate, Hours, Money};
-use gpurun_providers::{CloudConfig, local::LocalConfig};
+use gpurun_providers::{CLOUDS, CloudConfig, CloudInfo, local::LocalConfig};
 use rust_decimal::Decimal;
 use std::{
     collections::BTreeMap,
@@ -34,11 +35,11 @@ pub(crate) struct Settings {
     /// Disk of a local box for a job that names none; `None`: what the job needs.
     pub(crate) local_disk: Option<Gigabytes>,
     /// How to reach each cloud of the registry; the key is with [`Settings::credentials`].
-    pub(super) clouds: Vec<(&'static str, CloudConfig)>,
+    pub(super) clouds: Vec<(&'static CloudInfo, CloudConfig)>,
     /// Keys that were found.
     pub(crate) credentials: Vec<Credential>,
     /// Path in the file, value as written, and source of every setting, for `--verbose`.
-    pub(crate) sources: Vec<(&'static str, String, Source)>,
+    pub(crate) sources: Vec<(String, String, Source)>,
 }
 
 impl Settings {
@@ -62,8 +63,7 @@ impl Settings {
                 .with(Setting::LocalDisk, job::gigabytes)?
                 .map(|size| Gigabytes::new(size.into())),
             clouds: resolver.clouds()?,
-            credentials: CLOUDS
-                .iter()
+            credentials: clouds()
                 .filter_map(|cloud| cloud.find(environment, &config))
                 .collect(),
             sources: resolver.sources(),
@@ -91,13 +91,12 @@ impl Settings {
     /// The clouds that can be asked about the account, with their keys.
     pub(crate) fn clouds(&self) -> BTreeMap<String, CloudConfig> {
         let clouds = self.clouds.iter();
-        let with_key = clouds.filter_map(|(name, config)| {
-            let key = self.credential(name)?.parts.first()?.clone();
+        let with_key = clouds.filter_map(|(cloud, config)| {
             let config = CloudConfig {
-                key: Some(key),
+                key: self.credential(cloud.name)?.parts.clone(),
                 ..config.clone()
             };
-            Some(((*name).to_owned(), config))
+            Some((cloud.name.to_owned(), config))
         });
         with_key.collect()
     }
@@ -105,20 +104,18 @@ impl Settings {
     /// Those, and the clouds that show their offers to anybody.
     pub(crate) fn markets(&self) -> BTreeMap<String, CloudConfig> {
         let mut markets = self.clouds();
-        let open = self.clouds.iter().filter(|(name, _)| *name == "vast");
-        for (name, config) in open {
+        let open = self.clouds.iter().filter(|(cloud, _)| cloud.open_market);
+        for (cloud, config) in open {
             markets
-                .entry((*name).to_owned())
+                .entry(cloud.name.to_owned())
                 .or_insert_with(|| config.clone());
         }
         markets
     }
 
     /// The clouds without a key.
-    pub(crate) fn clouds_without_key(&self) -> impl Iterator<Item = &'static Cloud> {
-        CLOUDS
-            .iter()
-            .filter(|cloud| self.credential(cloud.name).is_none())
+    pub(crate) fn clouds_without_key(&self) -> impl Iterator<Item = Cloud> {
+        clouds().filter(|cloud| self.credential(cloud.name).is_none())
     }
 }
 
@@ -223,7 +220,7 @@ impl Resolver<'_> {
     fn defaults(&self) -> Result<Defaults, DocumentError> {
         let builtin = Defaults::default();
         let stop = builtin.stop;
-        let names = PROVIDERS.map(|name| (name, name));
+        let names: Vec<(&str, &str)> = job::providers().map(|name| (name, name)).collect();
         let hour = Some(3_600);
         let second = Some(1);
         Ok(Defaults {
@@ -286,58 +283,80 @@ impl Resolver<'_> {
         Ok(self.seconds(setting, unit)?.map(job::hours))
     }
 
-    fn clouds(&self) -> Result<Vec<(&'static str, CloudConfig)>, DocumentError> {
+    fn clouds(&self) -> Result<Vec<(&'static CloudInfo, CloudConfig)>, DocumentError> {
         let limits = [("on", true), ("off", false)];
         let rate_limits = self.word(Setting::RateLimits, &limits)?.unwrap_or(true);
-        let at = |name, url, second: Option<Setting>| {
+        let mut configured = Vec::new();
+        for cloud in CLOUDS {
+            let of_it = addresses().filter(|address| address.cloud == cloud.name);
+            let urls: Result<Vec<String>, DocumentError> =
+                of_it.map(|address| self.url(address)).collect();
+            let mut urls = urls?.into_iter();
             let config = CloudConfig {
-                base_url: self.url(url)?,
-                second_url: second.map(|it| self.url(it)).transpose()?.flatten(),
+                base_url: urls.next(),
+                second_url: urls.next(),
                 rate_limits,
                 ..CloudConfig::default()
             };
-            Ok((name, config))
-        };
-        Ok(vec![
-            at("vast", Setting::VastUrl, None)?,
-            at(
-                "runpod",
-                Setting::RunpodUrl,
-                Some(Setting::RunpodGraphqlUrl),
-            )?,
-            at("lambda", Setting::LambdaUrl, None)?,
-        ])
+            configured.push((cloud, config));
+        }
+        Ok(configured)
     }
 
-    /// A key must not go over the network in the clear: `http://` only to this machine itself.
-    fn url(&self, setting: Setting) -> Result<Option<String>, DocumentError> {
-        let Some((text, source)) = self.text(setting) else {
-            return Ok(None);
-        };
-        let is_safe = text.starts_with("https://")
-            || ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| {
-                let rest = text.strip_prefix("http://");
-                let rest = rest.and_then(|rest| rest.strip_prefix(host));
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-            });
-        if is_safe {
-            return Ok(Some(text));
+    /// Where a cloud's API is said to be, and where that stands.
+    fn address(&self, known: CloudAddress) -> (String, Source) {
+        let address = known.address;
+        if let Some(value) = self.environment.variable(address.variable) {
+            return (value, Source::Variable(address.variable));
         }
+        match (
+            self.config.addresses.get(&known.path()),
+            &self.config.document,
+        ) {
+            (Some((value, _)), Some(document)) => {
+                (value.clone(), Source::File(document.path.clone()))
+            }
+            _ => (address.default.to_owned(), Source::Default),
+        }
+    }
+
+    fn url(&self, known: CloudAddress) -> Result<String, DocumentError> {
+        let (text, source) = self.address(known);
+        if CloudAddress::is_safe(&text) {
+            return Ok(text);
+        }
+        let path = known.path();
         let message = format!("'{text}' is no address that a key may be sent to");
         let help = "write https://…, or http://127.0.0.1:PORT for a simulator on this machine";
-        Err(self.error(setting, &source, &message, help))
+        let span = self
+            .config
+            .addresses
+            .get(&path)
+            .map(|(_, span)| span.clone());
+        Err(match (source, &self.config.document, span) {
+            (Source::File(_), Some(document), Some(span)) => DocumentError::at(
+                document,
+                span,
+                format!("{path}: {message}"),
+                "here",
+                Some(help.to_owned()),
+            ),
+            (source, ..) => DocumentError::new(format!("{source} ({path}): {message}"), help),
+        })
     }
 
-    fn sources(&self) -> Vec<(&'static str, String, Source)> {
-        SETTINGS
-            .iter()
-            .map(|info| {
-                let (value, source) = self
-                    .text(info.setting)
-                    .unwrap_or_else(|| ("none".to_owned(), Source::Default));
-                (info.path, value, source)
-            })
-            .collect()
+    fn sources(&self) -> Vec<(String, String, Source)> {
+        let settings = SETTINGS.iter().map(|info| {
+            let (value, source) = self
+                .text(info.setting)
+                .unwrap_or_else(|| ("none".to_owned(), Source::Default));
+            (info.path.to_owned(), value, source)
+        });
+        let addresses = addresses().map(|known| {
+            let (value, source) = self.address(known);
+            (known.path(), value, source)
+        });
+        settings.chain(addresses).collect()
     }
 }
 

@@ -17,10 +17,6 @@ pub(crate) enum Setting {
     LocalGpuPrice,
     LocalDiskPrice,
     LocalDisk,
-    VastUrl,
-    RunpodUrl,
-    RunpodGraphqlUrl,
-    LambdaUrl,
     RateLimits,
 }
 
@@ -72,7 +68,7 @@ const fn row(
 
 /// The table, in the order of the documentation.
 #[rustfmt::skip]
-pub(crate) const SETTINGS: [SettingInfo; 17] = [
+pub(crate) const SETTINGS: [SettingInfo; 13] = [
     row(Setting::Provider, "provider", "GPURUN_PROVIDER", "", "Provider of a job that names none"),
     row(Setting::Poll, "poll", "GPURUN_POLL", "60s", "How often somebody looks at a run: a waiting terminal, or cron"),
     row(Setting::MaxHours, "stop.max_hours", "GPURUN_MAX_HOURS", "24", "Hard cap on hours for jobs that name none"),
@@ -85,10 +81,6 @@ pub(crate) const SETTINGS: [SettingInfo; 17] = [
     row(Setting::LocalGpuPrice, "providers.local.gpu_price", "GPURUN_LOCAL_GPU_PRICE", "0.40", "What each GPU of it adds to the hour, in US dollars"),
     row(Setting::LocalDiskPrice, "providers.local.disk_price", "GPURUN_LOCAL_DISK_PRICE", "0.10", "What a GB on this machine costs a month, in US dollars"),
     row(Setting::LocalDisk, "providers.local.disk", "GPURUN_LOCAL_DISK", "", "Disk in GB of a box on this machine, for jobs that name none"),
-    row(Setting::VastUrl, "providers.vast.url", "VAST_URL", "https://console.vast.ai", "Where Vast.ai's API is"),
-    row(Setting::RunpodUrl, "providers.runpod.url", "RUNPOD_API_URL", "https://api.runpod.io", "Where RunPod's REST API is, without the version"),
-    row(Setting::RunpodGraphqlUrl, "providers.runpod.graphql_url", "RUNPOD_API_BASE_URL", "https://api.runpod.io", "Where RunPod's GraphQL is, which alone knows the balance, without its path"),
-    row(Setting::LambdaUrl, "providers.lambda.url", "LAMBDA_CLOUD_BASE_URL", "https://cloud.lambda.ai", "Where Lambda's API is"),
     row(Setting::RateLimits, "providers.rate_limits", "GPURUN_RATE_LIMITS", "on", "Keep to the clouds' published rate limits: on, or off for a simulator of one's own"),
 ];
 
@@ -104,6 +96,7 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::addresses::addresses;
     use std::collections::BTreeSet;
 
     #[test]
@@ -117,6 +110,13 @@ mod tests {
                 info.default
             };
             let (path, variable, help) = (info.path, info.variable, info.help);
+            rows.push_str(&format!(
+                "| `{path}` | `{variable}` | {default} | {help} |\n"
+            ));
+        }
+        for known in addresses() {
+            let (path, address) = (known.path(), known.address);
+            let (variable, default, help) = (address.variable, address.default, address.help);
             rows.push_str(&format!(
                 "| `{path}` | `{variable}` | {default} | {help} |\n"
             ));

@@ -55,7 +55,7 @@ impl Client {
     /// Speaks to the service at `base_url`, else at its own address.
     pub(crate) fn new(service: Service, base_url: Option<&str>, config: &CloudConfig) -> Self {
         let base_url = base_url.unwrap_or(service.base_url).trim_end_matches('/');
-        let key = config.key.clone();
+        let key = config.key.first().cloned();
         let secret = key.as_ref().map_or("", |key| key.expose_secret());
         let limits = config.rate_limits.then(|| config.timer.clone());
         Self {

@@ -9,7 +9,38 @@ mod errors;
 mod provider;
 mod volumes;
 
+use crate::cloud::{Address, CloudInfo, KeyFile, KeyPlaces};
+
 pub use provider::RunPod;
 
 /// The name in job files, the ledger and error messages.
 pub(crate) const NAME: &str = "runpod";
+
+/// Where its key and its address are said.
+pub(crate) const CLOUD: CloudInfo = CloudInfo {
+    name: NAME,
+    key: KeyPlaces {
+        variables: &[&["RUNPOD_API_KEY"]],
+        config: &["key"],
+        files: &[(
+            "~/.runpod/config.toml",
+            KeyFile::Lines(&[&["api_key"], &["apiKey"]]),
+        )],
+    },
+    addresses: &[
+        Address {
+            key: "url",
+            variable: "RUNPOD_API_URL",
+            default: api::BASE_URL,
+            help: "Where RunPod's REST API is, without the version",
+        },
+        Address {
+            key: "graphql_url",
+            variable: "RUNPOD_API_BASE_URL",
+            default: api::BASE_URL,
+            help: "Where RunPod's GraphQL is, which alone knows the balance, without its path",
+        },
+    ],
+    open_market: false,
+    open: |config| Box::new(RunPod::new(config)),
+};

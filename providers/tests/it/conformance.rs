@@ -8,7 +8,7 @@ use gpurun_pricing::{Gigabytes, GpuRequest, Offer, RateCard};
 use gpurun_providers::conformance::{self, Harness, World};
 use gpurun_providers::local::{Local, LocalConfig};
 use gpurun_providers::{
-    Account, Capabilities, CloudConfig, Instance, OfferRequest, Provider, RegistryConfig,
+    Account, CLOUDS, Capabilities, CloudConfig, Instance, OfferRequest, Provider, RegistryConfig,
     RentRequest, Result, Volumes, registry,
 };
 use rust_decimal::Decimal;
@@ -170,9 +170,10 @@ impl Provider for Liar {
 fn all_providers() -> Vec<Box<dyn Provider>> {
     registry(&RegistryConfig {
         local: LocalConfig::new(PathBuf::from("/nowhere")),
-        clouds: ["vast", "runpod", "lambda"]
-            .map(|name| (name.to_owned(), CloudConfig::default()))
-            .into(),
+        clouds: CLOUDS
+            .iter()
+            .map(|cloud| (cloud.name.to_owned(), CloudConfig::default()))
+            .collect(),
     })
 }
 

@@ -198,7 +198,7 @@ async fn a_failed_read_proves_nothing() {
         bench.cloud.disarm();
     }
     let config = CloudConfig {
-        key: Some("wrong-key-123456".into()),
+        key: vec!["wrong-key-123456".into()],
         ..SimTime::config(&bench.cloud)
     };
     let stranger = Lambda::new(&config);

@@ -157,7 +157,7 @@ async fn absence_is_proven_and_a_failed_read_proves_nothing() {
     let bench = Bench::new();
     let id = bench.rent("gpurun-1").await;
     let config = CloudConfig {
-        key: Some("wrong-key-123456".into()),
+        key: vec!["wrong-key-123456".into()],
         ..SimTime::config(&bench.cloud)
     };
     let stranger = RunPod::new(&config);

@@ -152,7 +152,7 @@ async fn a_wrong_key_is_never_something_gone() {
     let bench = Bench::new();
     let id = bench.rent("gpurun-1").await;
     let config = CloudConfig {
-        key: Some("wrong-key-123456".into()),
+        key: vec!["wrong-key-123456".into()],
         ..SimTime::config(&bench.cloud)
     };
     let stranger = Vast::new(&config);
@@ -171,7 +171,7 @@ async fn a_wrong_key_is_never_something_gone() {
     }
     assert!(!format!("{stranger:?}").contains("wrong-key-123456"));
     let keyless = CloudConfig {
-        key: None,
+        key: Vec::new(),
         ..SimTime::config(&bench.cloud)
     };
     let keyless = Vast::new(&keyless);

@@ -227,5 +227,5 @@ fn a_market_that_is_open_to_all_needs_no_key() {
     assert!(settings.clouds().is_empty());
     let markets = settings.markets();
     assert_eq!(markets.keys().collect::<Vec<_>>(), ["vast"]);
-    assert!(markets["vast"].key.is_none() && markets["vast"].rate_limits);
+    assert!(markets["vast"].key.is_empty() && markets["vast"].rate_limits);
 }

@@ -15,7 +15,7 @@ impl SimTime {
         CloudConfig {
             base_url: Some(cloud.url().to_owned()),
             second_url: Some(cloud.url().to_owned()),
-            key: Some(cloud.key().into()),
+            key: vec![cloud.key().into()],
             rate_limits: true,
             timer: Arc::new(Self(cloud.clone())),
         }

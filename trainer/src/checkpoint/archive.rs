@@ -10,7 +10,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::error::{CheckpointError, Problem};
-use super::limits::Limits;
+use super::limits::{Limits, TENSOR_BYTES_PER_FILE_BYTE};
 use super::pickle::pickle;
 use super::tensor::{StorageTable, tensor_bytes};
 use super::unpickle::unpickle;
@@ -23,6 +23,8 @@ pub struct Archive {
     file_bytes: u64,
     prefix: String,
     limits: Limits,
+    /// Bytes that tensors may still take.
+    tensor_budget: u64,
 }
 
 impl Archive {
@@ -54,6 +56,9 @@ impl Archive {
             file_bytes,
             prefix,
             limits,
+            tensor_budget: limits
+                .tensor_bytes
+                .min(file_bytes.saturating_mul(TENSOR_BYTES_PER_FILE_BYTE)),
         };
         if archive.entry_exists("byteorder") && archive.entry("byteorder", 16)? == b"big" {
             return Err(Problem::Foreign("its numbers are big-endian".to_owned()));
@@ -67,8 +72,16 @@ impl Archive {
         &self.path
     }
 
-    pub fn limits(&self) -> &Limits {
-        &self.limits
+    /// Takes the bytes of a tensor off what they may take together.
+    pub(super) fn spend(&mut self, tensor_bytes: u64) -> Result<(), Problem> {
+        self.tensor_budget =
+            self.tensor_budget
+                .checked_sub(tensor_bytes)
+                .ok_or(Problem::TooLarge {
+                    what: "bytes of tensors for its size",
+                    limit: self.limits.tensor_bytes,
+                })?;
+        Ok(())
     }
 
     /// The bytes of a storage: exactly its elements.

@@ -73,7 +73,6 @@ pub(super) fn state_dict(
             value.type_name()
         ))
     })?;
-    let mut budget = archive.limits().tensor_bytes;
     let mut tensors = StateDict::with_capacity(dict.len());
     for (key, value) in dict {
         let (Key::Text(name), Value::Tensor(tensor)) = (key, value) else {
@@ -82,25 +81,16 @@ pub(super) fn state_dict(
                 value.type_name()
             )));
         };
-        tensors.push((name.clone(), load_tensor(archive, tensor, &mut budget)?));
+        tensors.push((name.clone(), load_tensor(archive, tensor)?));
     }
     Ok(tensors)
 }
 
-/// Reads one tensor and takes its bytes off `budget`.
-pub(super) fn load_tensor(
-    archive: &mut Archive,
-    tensor: &TensorRef,
-    budget: &mut u64,
-) -> Result<Tensor, Problem> {
-    let limit = archive.limits().tensor_bytes;
+/// Reads one tensor.
+pub(super) fn load_tensor(archive: &mut Archive, tensor: &TensorRef) -> Result<Tensor, Problem> {
     let kind = torch_kind(tensor.storage.kind);
+    archive.spend(tensor.bytes())?;
     let bytes = archive.storage(&tensor.storage)?;
-    let cost = bytes.len() as u64;
-    *budget = budget.checked_sub(cost).ok_or(Problem::TooLarge {
-        what: "bytes of tensors",
-        limit,
-    })?;
     let elements =
         i64::try_from(tensor.storage.elements).map_err(|e| Problem::damaged(e.to_string()))?;
     let flat = Tensor::f_from_data_size(&bytes, &[elements], kind)?;
@@ -108,12 +98,20 @@ pub(super) fn load_tensor(
     if offset == 0 && tensor.is_whole_storage() {
         return Ok(flat.f_view(tensor.size.as_slice())?);
     }
-    Ok(flat
-        .f_as_strided(tensor.size.as_slice(), tensor.stride.as_slice(), offset)?
-        .f_contiguous()?)
+    // A copy even where it lies in one piece: a view would keep the whole storage.
+    let view = flat.f_as_strided(tensor.size.as_slice(), tensor.stride.as_slice(), offset)?;
+    let mut own = Tensor::f_empty(tensor.size.as_slice(), (kind, Device::Cpu))?;
+    own.f_copy_(&view)?;
+    Ok(own)
 }
 
 impl TensorRef {
+    /// Its own bytes, not those of its storage.
+    fn bytes(&self) -> u64 {
+        let elements: i64 = self.size.iter().product();
+        (elements as u64).saturating_mul(self.storage.kind.size() as u64)
+    }
+
     fn is_whole_storage(&self) -> bool {
         let mut expected = 1;
         for (size, stride) in self.size.iter().zip(&self.stride).rev() {

@@ -216,7 +216,6 @@ fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<OptimizerSta
     let state = required(fields, "state")?
         .as_dict()
         .ok_or_else(|| wrong("optimizer.state", "a dict"))?;
-    let mut budget = archive.limits().tensor_bytes;
     let method = method(fields)?;
     let mut memory = BTreeMap::new();
     for (key, parameter) in state {
@@ -225,7 +224,7 @@ fn read_optimizer(archive: &mut Archive, fields: &Fields) -> Result<OptimizerSta
         };
         let index =
             usize::try_from(*index).map_err(|_| wrong("optimizer.state", "a dict of integers"))?;
-        if let Some(found) = read_memory(archive, method, parameter, &mut budget)? {
+        if let Some(found) = read_memory(archive, method, parameter)? {
             memory.insert(index, found);
         }
     }
@@ -256,18 +255,17 @@ fn read_memory(
     archive: &mut Archive,
     method: Method,
     parameter: &Fields,
-    budget: &mut u64,
 ) -> Result<Option<Memory>> {
     let mut buffers = vec![];
     for name in method.buffers() {
         let Some(Value::Tensor(tensor)) = parameter.get(name) else {
             return Ok(None);
         };
-        buffers.push(load_tensor(archive, tensor, budget)?);
+        buffers.push(load_tensor(archive, tensor)?);
     }
     let step = match (method, parameter.get("step")) {
         (Method::Sgd, _) => None,
-        (_, Some(Value::Tensor(step))) => Some(load_tensor(archive, step, budget)?),
+        (_, Some(Value::Tensor(step))) => Some(load_tensor(archive, step)?),
         (_, Some(number)) if number.as_f64().is_some() => {
             Some(Tensor::from(number.as_f64().unwrap_or_default() as f32))
         }

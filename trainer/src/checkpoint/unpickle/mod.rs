@@ -30,6 +30,8 @@ pub(super) fn unpickle(bytes: &[u8], limits: &Limits) -> Result<Value<TensorRef>
         stack: vec![],
         marks: vec![],
         memo: HashMap::new(),
+        pushed: 0,
+        text_bytes: 0,
     };
     let root = machine.run()?;
     unfold::unfold(&machine.nodes, root, limits)
@@ -58,7 +60,15 @@ struct Machine<'a> {
     stack: Vec<Id>,
     marks: Vec<usize>,
     memo: HashMap<u32, Id>,
+    /// Values put on the stack so far, new ones and those put there again, and marks: one byte of the pickle takes eight
+    /// of memory.
+    pushed: usize,
+    /// Of all text and names held so far.
+    text_bytes: usize,
 }
+
+/// How often the values of a pickle may be put on the stack, for each that [`Limits::values`] allows.
+const PUSHES_PER_VALUE: usize = 8;
 
 impl Machine<'_> {
     fn run(&mut self) -> Result<Id> {
@@ -75,10 +85,13 @@ impl Machine<'_> {
         match opcode {
             0x80 => drop(self.take(1)?), // PROTO
             0x95 => drop(self.take(8)?), // FRAME
-            b'(' => self.marks.push(self.stack.len()),
+            b'(' => {
+                self.count_push()?;
+                self.marks.push(self.stack.len());
+            }
             b'0' => drop(self.pop()?),
             b'1' => drop(self.pop_mark()?),
-            b'2' => self.stack.push(self.top()?),
+            b'2' => self.push_again(self.top()?)?,
             b'N' => self.push(Node::None)?,
             0x88 => self.push(Node::Bool(true))?,
             0x89 => self.push(Node::Bool(false))?,
@@ -227,6 +240,7 @@ impl Machine<'_> {
 
     fn text(&mut self, length: usize) -> Result<()> {
         let text = utf8(self.take(length)?)?;
+        self.hold_text(text.len())?;
         self.push(Node::Text(text))
     }
 
@@ -251,8 +265,36 @@ impl Machine<'_> {
                 limit: self.limits.values as u64,
             });
         }
-        self.stack.push(self.nodes.len());
         self.nodes.push(node);
+        self.push_again(self.nodes.len() - 1)
+    }
+
+    fn push_again(&mut self, id: Id) -> Result<()> {
+        self.count_push()?;
+        self.stack.push(id);
+        Ok(())
+    }
+
+    fn count_push(&mut self) -> Result<()> {
+        self.pushed += 1;
+        let limit = self.limits.values.saturating_mul(PUSHES_PER_VALUE);
+        if self.pushed > limit {
+            return Err(Problem::TooLarge {
+                what: "steps of the pickle",
+                limit: limit as u64,
+            });
+        }
+        Ok(())
+    }
+
+    fn hold_text(&mut self, length: usize) -> Result<()> {
+        self.text_bytes = self.text_bytes.saturating_add(length);
+        if self.text_bytes > self.limits.text_bytes {
+            return Err(Problem::TooLarge {
+                what: "bytes of text",
+                limit: self.limits.text_bytes as u64,
+            });
+        }
         Ok(())
     }
 
@@ -296,6 +338,12 @@ impl Machine<'_> {
     fn memoize(&mut self, slot: u32) -> Result<()> {
         let id = self.top()?;
         self.memo.insert(slot, id);
+        if self.memo.len() > self.limits.values {
+            return Err(Problem::TooLarge {
+                what: "remembered values",
+                limit: self.limits.values as u64,
+            });
+        }
         Ok(())
     }
 
@@ -303,8 +351,7 @@ impl Machine<'_> {
         let id = *self.memo.get(&slot).ok_or_else(|| {
             Problem::damaged(format!("the pickle recalls slot {slot} before it is set"))
         })?;
-        self.stack.push(id);
-        Ok(())
+        self.push_again(id)
     }
 
     // Containers.

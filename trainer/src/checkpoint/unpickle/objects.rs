@@ -4,6 +4,9 @@ use super::super::error::Problem;
 use super::super::value::{ScalarKind, StorageRef, TensorRef};
 use super::{Id, Machine, Node, Result};
 
+/// libtorch has no more.
+const MOST_DIMENSIONS: usize = 16;
+
 #[derive(Clone, Copy)]
 pub(super) enum Global {
     OrderedDict,
@@ -38,11 +41,11 @@ impl Machine<'_> {
         match (global, arguments.as_slice()) {
             (Global::OrderedDict, []) => self.push(Node::Dict(vec![])),
             (Global::Size, [items]) | (Global::RebuildParameter, [items, ..]) => {
-                self.stack.push(*items);
-                Ok(())
+                self.push_again(*items)
             }
             (Global::RebuildTensor, [storage, offset, size, stride, ..]) => {
                 let tensor = self.tensor(*storage, *offset, *size, *stride)?;
+                self.hold_text(tensor.storage.key.len())?;
                 self.push(Node::Tensor(tensor))
             }
             _ => Err(Problem::damaged(
@@ -73,6 +76,7 @@ impl Machine<'_> {
             key: key.clone(),
             elements,
         };
+        self.hold_text(storage.key.len())?;
         self.push(Node::Storage(storage))
     }
 
@@ -82,7 +86,7 @@ impl Machine<'_> {
         else {
             return Err(Problem::damaged("a tensor without a storage"));
         };
-        let (size, stride) = (self.integers(size)?, self.integers(stride)?);
+        let (size, stride) = (self.shape(size)?, self.shape(stride)?);
         let tensor = TensorRef {
             storage: storage.clone(),
             offset: usize::try_from(*offset)
@@ -94,10 +98,16 @@ impl Machine<'_> {
         Ok(tensor)
     }
 
-    fn integers(&self, id: Id) -> Result<Vec<i64>> {
+    fn shape(&self, id: Id) -> Result<Vec<i64>> {
         let (Node::Tuple(items) | Node::List(items)) = &self.nodes[id] else {
             return Err(Problem::damaged("a tensor shape that is no tuple"));
         };
+        if items.len() > MOST_DIMENSIONS {
+            return Err(Problem::damaged(format!(
+                "a tensor of {} dimensions",
+                items.len()
+            )));
+        }
         items
             .iter()
             .map(|item| match self.nodes[*item] {
@@ -117,7 +127,7 @@ impl TensorRef {
                 self.size
             ))
         };
-        if self.size.len() != self.stride.len() || self.size.len() > 16 {
+        if self.size.len() != self.stride.len() {
             return Err(wrong());
         }
         let mut count: usize = 1;

@@ -1,7 +1,9 @@
 //! The main job on a rented box, on the vendor's own wire.
 
-use crate::rented::rented;
+use crate::rented::{Rented, rented, rented_at};
 use crate::world::{eventually, kill, text};
+use gpurun_clouds::lambda::Lambda;
+use gpurun_clouds::runpod::RunPod;
 use gpurun_clouds::{Armed, Fault, Operation};
 use gpurun_dataset::shapes::{ShapesConfig, generate};
 
@@ -205,4 +207,29 @@ fn a_look_at_a_training_brings_its_checkpoints_here() {
     assert_eq!(run["training"]["state"], "running");
     world.ok(&["destroy", "cells", "--force", "--yes"]);
     assert_eq!(rented.living(), 0);
+}
+
+fn runs_to_its_end(rented: Option<Rented>) {
+    let Some(rented) = rented else { return };
+    rented.world.let_epochs_pass(3);
+    let launched = rented.launch(&[]);
+    assert!(launched.status.success(), "{}", text(&launched));
+    let waited = rented.world.run(&["wait", "cells"]);
+    assert!(waited.status.success(), "{}", text(&waited));
+    assert_eq!(rented.world.status("cells")["outcome"], "completed");
+    assert!(rented.world.path("out/cells/best.pt").is_file());
+    assert_eq!(rented.living(), 0);
+    rented.pays_what_is_billed("cells");
+}
+
+#[test]
+fn the_same_job_runs_at_lambda() {
+    let names = ["LAMBDA_CLOUD_BASE_URL", "LAMBDA_API_KEY"];
+    runs_to_its_end(rented_at(Lambda::start, names, "a10x1"));
+}
+
+#[test]
+fn the_same_job_runs_at_runpod() {
+    let names = ["RUNPOD_API_URL", "RUNPOD_API_KEY"];
+    runs_to_its_end(rented_at(RunPod::start, names, "4090x1"));
 }

@@ -1,9 +1,9 @@
-//! A simulated Vast.ai whose boxes have an sshd of their own, and a world that rents there.
+//! Simulated clouds whose boxes have an sshd of their own, and a world that rents there.
 
 use crate::world::World;
 use gpurun_clouds::boxes::BoxKind;
 use gpurun_clouds::vast::Vast;
-use gpurun_clouds::{ClockKind, Cloud, Phase, SimConfig};
+use gpurun_clouds::{ClockKind, Cloud, Phase, SimConfig, SimError};
 use rust_decimal::Decimal;
 use std::process::Output;
 
@@ -11,16 +11,26 @@ use std::process::Output;
 pub(crate) struct Rented {
     pub(crate) world: World,
     pub(crate) cloud: Cloud,
+    gpu: &'static str,
 }
 
 /// `None`, said aloud, where this machine can't run boxes.
 pub(crate) fn rented() -> Option<Rented> {
+    rented_at(Vast::start, ["VAST_URL", "VAST_API_KEY"], "4090x1")
+}
+
+/// The same at another vendor: how it is started, the variables of its address and its key, and a GPU it has.
+pub(crate) fn rented_at(
+    start: impl FnOnce(SimConfig) -> Result<Cloud, SimError>,
+    [url, key]: [&str; 2],
+    gpu: &'static str,
+) -> Option<Rented> {
     let config = SimConfig {
         clock: ClockKind::Real,
         boxes: BoxKind::Plain,
         ..SimConfig::default()
     };
-    let cloud = match Vast::start(config) {
+    let cloud = match start(config) {
         Ok(cloud) => cloud,
         Err(error) => {
             skip(&error);
@@ -28,13 +38,13 @@ pub(crate) fn rented() -> Option<Rented> {
         }
     };
     let mut world = World::new();
-    world.set("VAST_URL", cloud.url());
-    world.set("VAST_API_KEY", cloud.key());
-    Some(Rented { world, cloud })
+    world.set(url, cloud.url());
+    world.set(key, cloud.key());
+    Some(Rented { world, cloud, gpu })
 }
 
 #[expect(clippy::print_stderr, reason = "a test that can't run says so")]
-fn skip(error: &gpurun_clouds::SimError) {
+fn skip(error: &SimError) {
     eprintln!("skipped: {error}");
 }
 
@@ -50,7 +60,7 @@ impl Rented {
         let mut words = self.world.launch_arguments("cells", 3);
         for word in &mut words {
             if word == "cpu" {
-                "4090x1".clone_into(word);
+                self.gpu.clone_into(word);
             }
         }
         words.push("--yes".to_owned());
@@ -61,8 +71,9 @@ impl Rented {
     /// Boxes that cost something.
     pub(crate) fn living(&self) -> usize {
         let state = self.cloud.state();
-        let living = state.boxes.iter().filter(|one| one.phase != Phase::Gone);
-        living.count()
+        let costs =
+            |phase: &Phase| !matches!(phase, Phase::Gone | Phase::Ending { billed: false, .. });
+        state.boxes.iter().filter(|one| costs(&one.phase)).count()
     }
 
     pub(crate) fn pays_what_is_billed(&self, run: &str) {

@@ -15,6 +15,8 @@ pub(crate) struct Shell {
     pub(crate) ledger: Ledger,
     pub(crate) providers: Vec<Box<dyn Provider>>,
     pub(crate) connections: Connections,
+    /// Clouds that can't be asked, and where the key of each goes.
+    without_key: Vec<(&'static str, String)>,
 }
 
 impl Shell {
@@ -39,11 +41,22 @@ impl Shell {
             ledger,
             providers: providers(settings),
             connections: Connections::new(&settings.state),
+            without_key: settings
+                .clouds_without_key()
+                .map(|cloud| (cloud.name, cloud.where_the_key_goes()))
+                .collect(),
         }
     }
 
     pub(crate) fn provider(&self, name: &str) -> Result<&dyn Provider> {
         provider(&self.providers, name).ok_or_else(|| {
+            if let Some((_, where_to)) = self.without_key.iter().find(|(cloud, _)| *cloud == name) {
+                return Failure::new(
+                    ExitCode::Provider,
+                    format!("{name} can't be asked: its key is not set here"),
+                    format!("it goes into {where_to}"),
+                );
+            }
             let known: Vec<&str> = self.providers.iter().map(|known| known.name()).collect();
             Failure::new(
                 ExitCode::Usage,

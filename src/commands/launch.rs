@@ -237,6 +237,9 @@ fn hints(ui: &Ui, run: &RunRecord) {
         ui.talk(&format!(
             " It runs without you. `gpurun status {name}` · `gpurun logs -f {name}` · `gpurun wait {name}`"
         ));
+        if run.spec.provider != "local" {
+            ui.talk(" Its checkpoints come here, and its bill ends, when somebody looks: `gpurun cron install`, or `gpurun wait`.");
+        }
     }
 }
 

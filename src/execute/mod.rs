@@ -36,7 +36,12 @@ pub(crate) async fn execute(shell: &Shell, run: &RunRecord, action: &Action) -> 
         }
         Action::Adopt { target } => cloud::adopt(shell, run, target).await,
         Action::Authorize { target } => cloud::authorize(shell, run, target).await,
-        Action::Close { .. } => ActionResult::done(),
+        Action::Close { .. } => {
+            if let Err(error) = shell.connections.keys(&run.id).remove() {
+                tracing::warn!(%error, run = run.id, "its SSH key stays in the state directory");
+            }
+            ActionResult::done()
+        }
         Action::StartInstance { target } => cloud::start(shell, target).await,
         Action::StopInstance { target } => cloud::stop(shell, target).await,
         Action::DestroyInstance { target, .. } => cloud::destroy(shell, target).await,

@@ -46,6 +46,12 @@ fn a_training_on_a_rented_box_is_launched_followed_pulled_and_paid_for() {
     world.ok(&["pull", "cells", "here"]);
     assert!(world.path("here/best.pt").is_file());
     assert_eq!(rented.living(), 0, "the box is destroyed");
+    assert!(
+        !world
+            .path("state/ssh")
+            .read_dir()
+            .is_ok_and(|mut keys| keys.next().is_some())
+    );
     assert!(world.ok(&["orphans"]).contains("no orphans"));
     rented.pays_what_is_billed("cells");
 }

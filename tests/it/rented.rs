@@ -40,6 +40,7 @@ pub(crate) fn rented_at(
     let mut world = World::new();
     world.set(url, cloud.url());
     world.set(key, cloud.key());
+    world.set("GPURUN_RATE_LIMITS", "off");
     Some(Rented { world, cloud, gpu })
 }
 

@@ -19,14 +19,30 @@ pub(super) struct Way {
     pub(super) endpoint: SshEndpoint,
 }
 
-/// For one way: a box that is up answers within a second, through a proxy within a few.
-pub(super) const CONNECT: Duration = Duration::from_secs(8);
+/// How long somebody may be silent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// At each of the ways, twice: a box that is up answers within a second, through a proxy within a few.
+    pub(super) connect: Duration,
+    /// A dead line is noticed within three of these; without them, not for minutes.
+    pub(super) keepalive: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(8),
+            keepalive: Duration::from_secs(5),
+        }
+    }
+}
 
 /// Logs in at the first way that works.
 pub(super) async fn open(
     access: &SshAccess,
     instance: &str,
     keys: &RunKeys,
+    patience: Patience,
 ) -> Result<Way, RemoteError> {
     let key = keys.private()?.ok_or_else(|| {
         RemoteError::permanent(
@@ -36,7 +52,7 @@ pub(super) async fn open(
     })?;
     let (mut tried, mut locked) = (Vec::new(), false);
     for endpoint in &access.endpoints {
-        match enter(endpoint, instance, &access.user, &key, keys).await {
+        match enter(endpoint, instance, &access.user, &key, keys, patience).await {
             Ok(session) => {
                 return Ok(Way {
                     session: Arc::new(session),

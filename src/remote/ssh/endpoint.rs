@@ -7,12 +7,10 @@ use gpurun_providers::SshEndpoint;
 use russh::client::{self, Handler};
 use russh::keys::{HashAlg, PrivateKey, PrivateKeyWithHashAlg, PublicKey, PublicKeyOrCertificate};
 
-use super::connect::{CONNECT, Session};
+use super::connect::{Patience, Session};
 use super::keys::RunKeys;
 use super::pins;
 
-/// A dead line is noticed within three of these; without them, not for minutes.
-const KEEPALIVE: Duration = Duration::from_secs(5);
 const KEEPALIVES_LOST: usize = 2;
 const WINDOW_BYTES: u32 = 16 << 20;
 
@@ -53,6 +51,7 @@ pub(super) async fn enter(
     user: &str,
     key: &PrivateKey,
     keys: &RunKeys,
+    patience: Patience,
 ) -> Result<Session, Refusal> {
     let alias = pins::alias(instance, endpoint.kind);
     let known_hosts = keys.known_hosts();
@@ -65,8 +64,8 @@ pub(super) async fn enter(
         met: Arc::clone(&met),
     };
     let address = (endpoint.host.as_str(), endpoint.port);
-    let connecting = client::connect(Arc::new(config()), address, gate);
-    let connected = tokio::time::timeout(CONNECT, connecting).await;
+    let connecting = client::connect(Arc::new(config(patience.keepalive)), address, gate);
+    let connected = tokio::time::timeout(patience.connect, connecting).await;
     let shown = met.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let (Some(pinned), Some(shown)) = (&pinned, &shown)
         && pinned.key_data() != shown.key_data()
@@ -79,10 +78,11 @@ pub(super) async fn enter(
             pinned.fingerprint(HashAlg::Sha256)
         )));
     }
-    let late = |_| Refusal::No(format!("no answer within {} s", CONNECT.as_secs()));
+    let late = |_| Refusal::No(format!("no answer within {} s", patience.connect.as_secs()));
     let mut session = connected.map_err(late)?.map_err(said)?;
     let key = PrivateKeyWithHashAlg::new(Arc::new(key.clone()), None);
-    let login = tokio::time::timeout(CONNECT, session.authenticate_publickey(user, key)).await;
+    let login =
+        tokio::time::timeout(patience.connect, session.authenticate_publickey(user, key)).await;
     if !login.map_err(late)?.map_err(said)?.success() {
         return Err(Refusal::Locked(format!(
             "the box doesn't let {user} in with the run's key"
@@ -95,9 +95,9 @@ pub(super) async fn enter(
     Ok(session)
 }
 
-fn config() -> client::Config {
+fn config(keepalive: Duration) -> client::Config {
     client::Config {
-        keepalive_interval: Some(KEEPALIVE),
+        keepalive_interval: Some(keepalive),
         keepalive_max: KEEPALIVES_LOST,
         nodelay: true,
         window_size: WINDOW_BYTES,

@@ -50,6 +50,17 @@ impl RunKeys {
         })
     }
 
+    /// Takes everything away: the run is over, and no box knows the key.
+    ///
+    /// # Errors
+    /// When it can't be removed.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// `None` when there is none.
     pub(super) fn private(&self) -> Result<Option<PrivateKey>, RemoteError> {
         let path = self.private_file();
@@ -117,6 +128,10 @@ mod tests {
         assert_ne!(RunKeys::of(state.path(), "77aa").public_line()?, line);
         let mode = fs::metadata(keys.private_file())?.permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        keys.remove()?;
+        keys.remove()?;
+        assert!(keys.private()?.is_none());
+        fs::create_dir_all(state.path().join("ssh/3f9a"))?;
         fs::write(keys.private_file(), "nonsense")?;
         assert!(
             keys.public_line().is_err(),

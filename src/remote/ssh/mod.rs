@@ -30,7 +30,7 @@ use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::sync::{Mutex, Semaphore};
 
 use self::channel::{Raw, Trouble};
-use self::connect::{Session, Way};
+use self::connect::{Patience, Session, Way};
 use self::folder::{Listed, MODE_FILE, MODE_PROGRAM, digest};
 use super::command::{Command, Ended, Output, RemoteError};
 use super::transport::Remote;
@@ -50,6 +50,7 @@ pub(super) struct Ssh {
     instance: String,
     access: SshAccess,
     keys: RunKeys,
+    patience: Patience,
     session: Mutex<Option<Way>>,
     channels: Semaphore,
 }
@@ -60,6 +61,7 @@ impl Ssh {
             instance: instance.to_owned(),
             access: access.clone(),
             keys,
+            patience: Patience::default(),
             session: Mutex::new(None),
             channels: Semaphore::new(CHANNELS),
         }
@@ -85,7 +87,7 @@ impl Ssh {
             return Ok(open.clone());
         }
         *held = None;
-        let fresh = connect::open(&self.access, &self.instance, &self.keys).await?;
+        let fresh = connect::open(&self.access, &self.instance, &self.keys, self.patience).await?;
         *held = Some(fresh.clone());
         Ok(fresh)
     }

@@ -296,3 +296,21 @@ async fn a_lost_connection_is_told_and_made_anew() -> Outcome {
     assert_eq!(stdout(&ssh, &shell("echo again")).await?, "again\n");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_line_gone_dead_is_noticed_without_a_word_from_anybody() -> Outcome {
+    let Some(place) = place()? else {
+        return Ok(());
+    };
+    let mut ssh = place.ssh();
+    ssh.patience.keepalive = Duration::from_millis(100);
+    // The server's end is frozen, as a line that was cut: nothing is answered, and nothing is closed.
+    let freeze = shell("kill -STOP $PPID; sleep 600").timeout(Duration::from_secs(600));
+    let lost = ssh.exec(&freeze).await.err().ok_or("it has an end")?;
+    assert!(
+        lost.temporary && lost.message.contains("the connection was lost"),
+        "{lost}"
+    );
+    assert_eq!(stdout(&ssh, &shell("echo again")).await?, "again\n");
+    Ok(())
+}

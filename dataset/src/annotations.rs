@@ -31,8 +31,28 @@ impl From<Vec<Sample>> for SplitData {
 #[derive(Debug, Clone, Default)]
 pub struct Annotations {
     /// A COCO file's boxes by image. None: a text file beside each image.
-    coco: Option<HashMap<PathBuf, Labels>>,
+    coco: Option<HashMap<PathBuf, CocoImage>>,
     selection: ClassSelection,
+}
+
+/// One image of a COCO file.
+#[derive(Debug, Clone, Default)]
+struct CocoImage {
+    labels: Labels,
+    boxes: Vec<CocoBox>,
+}
+
+/// A box as a COCO file has it, for measuring what was found. Crowds are here, which nothing is learnt from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CocoBox {
+    /// Class id.
+    pub class: usize,
+    /// `[x, y, width, height]` in pixels, as written.
+    pub xywh: [f64; 4],
+    /// Of the object's outline, in square pixels; the box's own where the file has none.
+    pub area: f64,
+    /// Many objects in one box.
+    pub crowd: bool,
 }
 
 impl Annotations {
@@ -57,9 +77,9 @@ impl Annotations {
         names: &[String],
         selection: &ClassSelection,
     ) -> Result<(Vec<PathBuf>, Self)> {
-        let (images, labels) = read_coco(path, folder, names, selection)?;
+        let (images, boxes) = read_coco(path, folder, names, selection)?;
         let annotations = Self {
-            coco: Some(labels),
+            coco: Some(boxes),
             selection: selection.clone(),
         };
         Ok((images, annotations))
@@ -72,8 +92,17 @@ impl Annotations {
     pub fn labels(&self, sample: &Sample, nc: usize) -> Result<Labels> {
         match &self.coco {
             None => read_selected_labels(&sample.label, nc, &self.selection),
-            Some(labels) => Ok(labels.get(&sample.image).cloned().unwrap_or_default()),
+            Some(images) => Ok(images
+                .get(&sample.image)
+                .map(|image| image.labels.clone())
+                .unwrap_or_default()),
         }
+    }
+
+    /// All boxes of an image of a COCO file; none where the boxes are in text files.
+    pub fn coco_boxes(&self, sample: &Sample) -> Option<&[CocoBox]> {
+        let image = self.coco.as_ref()?.get(&sample.image);
+        Some(image.map_or(&[], |image| &image.boxes))
     }
 }
 
@@ -84,13 +113,13 @@ pub(crate) fn category_names(path: &Path) -> Result<Vec<String>> {
     Ok(by_id.into_values().collect())
 }
 
-/// The images of a COCO file, and the boxes of those that have any.
+/// The images of a COCO file, and what it has of those with any box.
 fn read_coco(
     path: &Path,
     folder: &Path,
     names: &[String],
     selection: &ClassSelection,
-) -> Result<(Vec<PathBuf>, HashMap<PathBuf, Labels>)> {
+) -> Result<(Vec<PathBuf>, HashMap<PathBuf, CocoImage>)> {
     let instances = parse(path)?;
     let classes = classes(path, &instances.categories, names, selection)?;
     let mut images = Vec::with_capacity(instances.images.len());
@@ -103,24 +132,25 @@ fn read_coco(
         by_id.insert(image.id, (file.clone(), image.width, image.height));
         images.push(file);
     }
-    let mut labels: HashMap<PathBuf, Labels> = HashMap::new();
+    let mut boxes: HashMap<PathBuf, CocoImage> = HashMap::new();
     for (index, annotation) in instances.annotations.iter().enumerate() {
-        if annotation.iscrowd.unwrap_or(0) != 0 || annotation.area.unwrap_or(1.0) <= 0.0 {
-            continue;
-        }
         let Some((file, width, height)) = by_id.get(&annotation.image_id) else {
             continue;
         };
-        let found = labels.entry(file.clone()).or_default();
+        let found = boxes.entry(file.clone()).or_default();
+        found.boxes.extend(as_written(annotation, &classes));
+        if annotation.is_crowd() || annotation.area.unwrap_or(1.0) <= 0.0 {
+            continue;
+        }
         match usable(annotation, &classes, *width, *height) {
-            Ok(label) => found.boxes.extend(label),
-            Err(kind) => found.issues.push(LabelIssue {
+            Ok(label) => found.labels.boxes.extend(label),
+            Err(kind) => found.labels.issues.push(LabelIssue {
                 line: index + 1,
                 kind,
             }),
         }
     }
-    Ok((images, labels))
+    Ok((images, boxes))
 }
 
 /// The class of each category; none where it isn't selected.
@@ -156,6 +186,18 @@ fn classes(
         classes.insert(*id, selected);
     }
     Ok(classes)
+}
+
+/// None of a class that isn't selected or listed.
+fn as_written(annotation: &Annotation, classes: &HashMap<i64, Option<usize>>) -> Option<CocoBox> {
+    let class = (*classes.get(&annotation.category_id)?)?;
+    let xywh = annotation.bbox;
+    Some(CocoBox {
+        class,
+        xywh,
+        area: annotation.area.unwrap_or(xywh[2] * xywh[3]),
+        crowd: annotation.is_crowd(),
+    })
 }
 
 /// The box as LibreYOLO cuts it: the corner moves into the image first, then the far side.
@@ -224,6 +266,12 @@ struct Annotation {
     iscrowd: Option<i64>,
 }
 
+impl Annotation {
+    fn is_crowd(&self) -> bool {
+        self.iscrowd.unwrap_or(0) != 0
+    }
+}
+
 #[derive(Deserialize)]
 struct Category {
     id: i64,
@@ -288,6 +336,10 @@ mod tests {
             ]
         );
         assert_eq!(labels.issues.len(), 1, "outside of the image");
+        let written = annotations.coco_boxes(&samples[0]).expect("a COCO file");
+        let crowds: Vec<bool> = written.iter().map(|found| found.crowd).collect();
+        assert_eq!(crowds, [false, false, true, false, false]);
+        assert_eq!((written[0].area, written[1].area), (800.0, 1200.0));
         assert_eq!(labels.issues[0].line, 5);
         let background = annotations.labels(&samples[1], 2).expect("known");
         assert_eq!(background, Labels::default());

@@ -20,7 +20,7 @@ mod split;
 pub mod check;
 pub mod shapes;
 
-pub use annotations::{Annotations, SplitData};
+pub use annotations::{Annotations, CocoBox, SplitData};
 pub use config::DataConfig;
 pub use error::Error;
 pub use image_file::{RgbImage, decode_rgb, decode_rgb_bytes, image_size};

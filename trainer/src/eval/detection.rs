@@ -1,6 +1,6 @@
 //! Boxes that were found and boxes that should have been.
 
-use gpurun_dataset::Label;
+use gpurun_dataset::{CocoBox, Label};
 
 /// A box the network found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ impl Detection {
     }
 }
 
-/// A box that is there. None of them is a crowd: YOLO labels know no such thing.
+/// A box that is there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroundTruth {
     /// Which image.
@@ -34,9 +34,28 @@ pub struct GroundTruth {
     pub xywh: [f64; 4],
     /// In square pixels; decides whether the box counts as small, medium or large.
     pub area: f64,
+    /// Many objects in one box: detections within it are neither right nor wrong. Text labels know no such thing.
+    pub crowd: bool,
 }
 
 impl GroundTruth {
+    /// A box of a COCO file.
+    pub fn of_coco(image_id: usize, found: &CocoBox) -> Self {
+        let CocoBox {
+            class,
+            xywh,
+            area,
+            crowd,
+        } = *found;
+        Self {
+            image_id,
+            class,
+            xywh,
+            area,
+            crowd,
+        }
+    }
+
     /// The labels of an image of size `(width, height)`.
     pub fn of_labels(
         image_id: usize,
@@ -51,13 +70,15 @@ impl GroundTruth {
                 class: label.class,
                 xywh: [x1, y1, width, height],
                 area: width * height,
+                crowd: false,
             }
         })
     }
 }
 
-/// Intersection over union of two boxes `[x, y, width, height]`.
-pub(super) fn iou(a: [f64; 4], b: [f64; 4]) -> f64 {
+/// Intersection over union of two boxes `[x, y, width, height]`; with a crowd, over the detection alone.
+pub(super) fn iou(detection: [f64; 4], truth: &GroundTruth) -> f64 {
+    let (a, b) = (detection, truth.xywh);
     let overlap =
         |axis: usize| (a[axis] + a[axis + 2]).min(b[axis] + b[axis + 2]) - a[axis].max(b[axis]);
     let (width, height) = (overlap(0), overlap(1));
@@ -65,5 +86,10 @@ pub(super) fn iou(a: [f64; 4], b: [f64; 4]) -> f64 {
         return 0.0;
     }
     let intersection = width * height;
-    intersection / (a[2] * a[3] + b[2] * b[3] - intersection)
+    let others = if truth.crowd {
+        0.0
+    } else {
+        b[2] * b[3] - intersection
+    };
+    intersection / (a[2] * a[3] + others)
 }

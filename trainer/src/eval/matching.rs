@@ -44,8 +44,8 @@ pub(super) struct Matches {
 
 /// Matches the detections of one class in one image, at most `limit` of them, the best.
 ///
-/// By falling score each takes the free box it overlaps most, at least by the threshold; boxes outside the
-/// range of areas only when there is no other, and then the detection is ignored.
+/// By falling score each takes the free box it overlaps most, at least by the threshold; crowds, which are never taken, and
+/// boxes outside the range of areas only when there is no other, and then the detection is ignored.
 pub(super) fn match_image(
     truths: &[&GroundTruth],
     detections: &[&Detection],
@@ -59,19 +59,17 @@ pub(super) fn match_image(
         .map(|detection| {
             truths
                 .iter()
-                .map(|truth| iou(detection.xywh(), truth.xywh))
+                .map(|truth| iou(detection.xywh(), truth))
                 .collect()
         })
         .collect();
     let mut boxes = [0; AREAS];
     let fates = std::array::from_fn(|area| {
         let is_outside = |size: f64| size < RANGES[area].0 || size > RANGES[area].1;
+        let counts = |truth: &GroundTruth| !truth.crowd && !is_outside(truth.area);
         let mut columns: Vec<usize> = (0..truths.len()).collect();
-        columns.sort_by_key(|column| is_outside(truths[*column].area));
-        boxes[area] = truths
-            .iter()
-            .filter(|truth| !is_outside(truth.area))
-            .count();
+        columns.sort_by_key(|column| !counts(truths[*column]));
+        boxes[area] = truths.iter().filter(|truth| counts(truth)).count();
         let inside = boxes[area];
         let mut fates: Vec<Fate> = order
             .iter()
@@ -89,7 +87,12 @@ pub(super) fn match_image(
             })
             .collect();
         for index in 0..THRESHOLDS {
-            assign(&overlaps, &columns, inside, index, &mut fates);
+            let columns = Columns {
+                truths,
+                order: &columns,
+                inside,
+            };
+            columns.assign(&overlaps, index, &mut fates);
         }
         fates
     });
@@ -100,38 +103,42 @@ pub(super) fn match_image(
     }
 }
 
-/// Assigns at one threshold; the first `inside` of the columns are the boxes within the range.
-fn assign(
-    overlaps: &[Vec<f64>],
-    columns: &[usize],
+/// The boxes in the order in which detections look at them.
+struct Columns<'a> {
+    truths: &'a [&'a GroundTruth],
+    order: &'a [usize],
+    /// The first so many count.
     inside: usize,
-    index: usize,
-    fates: &mut [Fate],
-) {
-    let bit = 1 << index;
-    let mut taken = vec![false; columns.len()];
-    for (overlaps, fate) in overlaps.iter().zip(fates) {
-        let mut least = threshold(index).min(1.0 - 1e-10);
-        let mut met = None;
-        for (position, column) in columns.iter().enumerate() {
-            if taken[position] {
-                continue;
+}
+
+impl Columns<'_> {
+    /// Assigns at one threshold.
+    fn assign(&self, overlaps: &[Vec<f64>], index: usize, fates: &mut [Fate]) {
+        let bit = 1 << index;
+        let mut taken = vec![false; self.order.len()];
+        for (overlaps, fate) in overlaps.iter().zip(fates) {
+            let mut least = threshold(index).min(1.0 - 1e-10);
+            let mut met = None;
+            for (position, column) in self.order.iter().enumerate() {
+                if taken[position] {
+                    continue;
+                }
+                if position >= self.inside && met.is_some_and(|position| position < self.inside) {
+                    break;
+                }
+                if overlaps[*column] >= least {
+                    least = overlaps[*column];
+                    met = Some(position);
+                }
             }
-            if position >= inside && met.is_some_and(|position| position < inside) {
-                break;
-            }
-            if overlaps[*column] >= least {
-                least = overlaps[*column];
-                met = Some(position);
-            }
-        }
-        if let Some(position) = met {
-            taken[position] = true;
-            fate.matched |= bit;
-            if position < inside {
-                fate.ignored &= !bit;
-            } else {
-                fate.ignored |= bit;
+            if let Some(position) = met {
+                taken[position] = !self.truths[self.order[position]].crowd;
+                fate.matched |= bit;
+                if position < self.inside {
+                    fate.ignored &= !bit;
+                } else {
+                    fate.ignored |= bit;
+                }
             }
         }
     }
@@ -147,6 +154,7 @@ mod tests {
             class: 0,
             xywh,
             area: xywh[2] * xywh[3],
+            crowd: false,
         }
     }
 
@@ -174,6 +182,23 @@ mod tests {
         assert_eq!(matches.boxes, [1, 1, 0, 0]);
         // Small boxes are no matter of medium ones: what meets them is ignored there.
         assert_eq!(matches.fates[2][0].ignored & 0x3ff, 0x3ff);
+    }
+
+    #[test]
+    fn a_crowd_takes_any_number_and_counts_none() {
+        let crowd = GroundTruth {
+            crowd: true,
+            ..truth([0.0, 0.0, 100.0, 100.0])
+        };
+        let found = [
+            detection(0.9, [0.0, 0.0, 20.0, 20.0]),
+            detection(0.8, [50.0, 50.0, 70.0, 70.0]),
+        ];
+        let matches = match_image(&[&crowd], &found.each_ref(), 100);
+        assert_eq!(matches.boxes, [0; AREAS]);
+        for fate in &matches.fates[0] {
+            assert_eq!((fate.matched, fate.ignored & 0x3ff), (0x3ff, 0x3ff));
+        }
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct Validator {
     loader: Loader,
     classes: usize,
     nms: NmsConfig,
+    /// A COCO file's boxes by image; none where labels say all there is.
+    truths: Option<Vec<Vec<GroundTruth>>>,
 }
 
 /// How a split is read and measured.
@@ -68,6 +70,7 @@ impl Validator {
             ..LoaderConfig::eval(config.imgsz, config.batch as usize)
         };
         Validator {
+            truths: coco_truths(&split),
             loader: Loader::new(split, classes, loader_config),
             classes,
             nms: config.nms,
@@ -108,8 +111,13 @@ impl Validator {
                 &self.nms,
             ));
             for info in &batch.infos {
-                let labels = self.loader.labels(info.image_id);
-                truths.extend(GroundTruth::of_labels(info.image_id, labels, info.original));
+                match &self.truths {
+                    Some(images) => truths.extend_from_slice(&images[info.image_id]),
+                    None => {
+                        let labels = self.loader.labels(info.image_id);
+                        truths.extend(GroundTruth::of_labels(info.image_id, labels, info.original));
+                    }
+                }
             }
             clock.postprocess += clock.lap();
             clock.images += batch.len();
@@ -128,6 +136,18 @@ impl Validator {
             metrics,
         }))
     }
+}
+
+/// What a COCO file has of each image, with crowds and with the areas of outlines.
+fn coco_truths(split: &SplitData) -> Option<Vec<Vec<GroundTruth>>> {
+    let of_image = |(image_id, sample)| {
+        let boxes = split.annotations.coco_boxes(sample)?;
+        let truths = boxes
+            .iter()
+            .map(|found| GroundTruth::of_coco(image_id, found));
+        Some(truths.collect())
+    };
+    split.samples.iter().enumerate().map(of_image).collect()
 }
 
 fn to_floats(predictions: &Tensor) -> Result<Vec<f32>, TrainError> {

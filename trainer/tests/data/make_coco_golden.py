@@ -21,8 +21,10 @@ def figures(case):
     coco.dataset = {
         "images": images,
         "annotations": [
-            {"id": i + 1, "image_id": image, "category_id": c, "bbox": box, "area": box[2] * box[3], "iscrowd": 0}
-            for i, (image, c, box) in enumerate(case["truths"])
+            # A row may end with an area of its own, and whether it is a crowd.
+            {"id": i + 1, "image_id": image, "category_id": c, "bbox": box,
+             "area": (rest or [box[2] * box[3]])[0], "iscrowd": int(len(rest) > 1 and rest[1])}
+            for i, (image, c, box, *rest) in enumerate(case["truths"])
         ],
         "categories": [{"id": i} for i in range(case["classes"])],
     }
@@ -70,6 +72,12 @@ def case(seed, images, classes, most_boxes, extra, places):
     return {"images": images, "classes": classes, "truths": truths, "detections": detections}
 
 
+def crowded(one):
+    """Every third box is a crowd, and areas are those of outlines."""
+    truths = [[*row, round(row[2][2] * row[2][3] * 0.6, 3), index % 3 == 0] for index, row in enumerate(one["truths"])]
+    return {**one, "truths": truths}
+
+
 def main():
     if "--figures" in sys.argv:
         print(json.dumps([figures(one) for one in json.load(sys.stdin)]))
@@ -79,6 +87,7 @@ def main():
         case(1, 12, 2, 10, 3, 1),  # scores of one digit: many ties
         case(2, 3, 5, 2, 2, 5),  # classes without boxes or without detections
         case(3, 2, 1, 8, 140, 4),  # more detections than count
+        crowded(case(4, 8, 2, 8, 3, 5)),
     ]
     golden = [{**one, "figures": figures(one)} for one in cases]
     path = pathlib.Path(__file__).with_name("coco_golden.json")

@@ -21,7 +21,12 @@ fn read(case: &Value) -> Case {
             image_id: index(&row[0]),
             class: index(&row[1]),
             xywh,
-            area: xywh[2] * xywh[3],
+            // Text labels have neither.
+            area: row
+                .get(3)
+                .and_then(Value::as_f64)
+                .unwrap_or(xywh[2] * xywh[3]),
+            crowd: row.get(4).and_then(Value::as_bool).unwrap_or(false),
         }
     });
     let detections = rows("detections").into_iter().map(|row| Detection {
@@ -75,7 +80,7 @@ fn figures_equal_pycocotools() {
     let golden: Vec<Value> =
         serde_json::from_str(include_str!("../../../tests/data/coco_golden.json"))
             .expect("a list of cases");
-    assert_eq!(golden.len(), 4);
+    assert_eq!(golden.len(), 5);
     for (index, case) in golden.iter().enumerate() {
         assert_equal(
             figures(&read(case)),
@@ -94,7 +99,14 @@ fn random_case(seed: u64) -> Value {
             let [x, y] = [(); 2].map(|()| f64::from(random.u32(0..400)));
             let [w, h] = [(); 2].map(|()| f64::from(random.u32(8..230)));
             let class = random.usize(..classes);
-            truths.push(json!([image, class, [x, y, w, h]]));
+            let area = w * h * random.f64();
+            truths.push(json!([
+                image,
+                class,
+                [x, y, w, h],
+                area,
+                random.u8(..) < 40
+            ]));
             for _ in 0..random.usize(0..4) {
                 // Whole pixels and coarse scores give equal overlaps and equal scores.
                 let mut near =
@@ -165,6 +177,7 @@ fn perfect_detections_score_one_and_the_best_confidence_is_the_lowest_right_one(
             class: 1,
             xywh: [10.0, 10.0, 50.0, 50.0],
             area: 2500.0,
+            crowd: false,
         })
         .collect();
     let detection = |image_id: usize, score, corners| Detection {
@@ -206,6 +219,7 @@ fn nothing_found_is_zero_and_nothing_there_is_minus_one() {
         class: 0,
         xywh: [0.0, 0.0, 9.0, 9.0],
         area: 81.0,
+        crowd: false,
     };
     let detection = Detection {
         image_id: 0,

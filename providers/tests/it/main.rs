@@ -5,4 +5,5 @@ mod harness;
 mod lambda;
 mod local;
 mod runpod;
+mod secrets;
 mod vast;

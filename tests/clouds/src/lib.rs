@@ -11,7 +11,9 @@
 pub mod boxes;
 mod core;
 pub mod lambda;
+mod relay;
 pub mod runpod;
 pub mod vast;
 
 pub use crate::core::*;
+pub use relay::Relay;

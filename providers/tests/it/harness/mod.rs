@@ -20,10 +20,10 @@ pub(crate) use sim::{SimTime, strict};
 #[derive(Clone, Copy)]
 pub(crate) struct Simulated {
     name: &'static str,
-    start: fn(SimConfig) -> Result<Cloud, SimError>,
-    client: fn(&CloudConfig) -> Box<dyn Provider>,
+    pub(crate) start: fn(SimConfig) -> Result<Cloud, SimError>,
+    pub(crate) client: fn(&CloudConfig) -> Box<dyn Provider>,
     /// What its market has.
-    gpu: &'static str,
+    pub(crate) gpu: &'static str,
 }
 
 /// One for each cloud of the registry.

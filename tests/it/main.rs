@@ -13,4 +13,5 @@ mod markets;
 mod real_training;
 mod refusals;
 mod rented;
+mod secrets;
 mod world;

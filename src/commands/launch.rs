@@ -4,8 +4,8 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::job::{self, Job, JobArgs};
 use crate::launch::{
-    Market, Preview, Search, Selection, disk, market, missing_keys, prepare, preview, quoted_offer,
-    rebuild_terms, run_spec, shape,
+    BAD_FOR_DAYS, Market, Preview, Search, Selection, disk, market, missing_keys, prepare, preview,
+    quoted_offer, rebuild_terms, run_spec, shape,
 };
 use crate::remote;
 use crate::settings::Settings;
@@ -17,9 +17,6 @@ use gpurun_lifecycle::{Gap, Phase, RunRecord, TeardownPolicy, ask_train};
 use gpurun_pricing::Gigabytes;
 use gpurun_pricing::break_even::Trust;
 use gpurun_providers::Provider;
-
-/// A machine is repaired, or let to others, in less.
-const BAD_FOR_DAYS: i64 = 30;
 
 /// Rent a box, train on it, get the weights out, end the bill
 ///
@@ -82,7 +79,10 @@ impl Args {
             })
             .collect();
         let search = Search {
-            job: &job.spec,
+            provider: job.spec.provider.as_deref(),
+            gpu: &job.spec.gpu,
+            max_price: job.spec.max_price,
+            volume: job.spec.volume.as_ref(),
             disk,
             shape: &shape,
             bad_hosts: &bad_hosts(&settings)?,

@@ -1,11 +1,11 @@
 //! Which providers are asked for a job, and which of their offers may become its box.
 
+use super::estimate::shape;
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
-use crate::job::JobSpec;
 use crate::observe;
 use crate::store::BadHost;
-use gpurun_lifecycle::VolumeSpec;
+use gpurun_lifecycle::{RunRecord, VolumeSpec};
 use gpurun_pricing::estimate::JobShape;
 use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer, OfferFilter, select};
 use gpurun_providers::{OfferRequest, Provider, Volume};
@@ -13,12 +13,18 @@ use rust_decimal_macros::dec;
 
 /// How much dearer than the price that was shown a box may be without another question: 5 percent.
 const TOLERANCE: rust_decimal::Decimal = dec!(1.05);
+/// A machine that was of no use is left alone this long: until then it is repaired, or let to others.
+pub(crate) const BAD_FOR_DAYS: i64 = 30;
 /// Enough to go on with when the first is gone, and not so many that a broken job is tried for hours.
 const MOST_OFFERS: usize = 8;
 
 /// What to choose from, and by what.
 pub(crate) struct Search<'a> {
-    pub(crate) job: &'a JobSpec,
+    /// `None`: this machine for `cpu`, and for a GPU every cloud.
+    pub(crate) provider: Option<&'a str>,
+    pub(crate) gpu: &'a GpuRequest,
+    pub(crate) max_price: Option<HourlyRate>,
+    pub(crate) volume: Option<&'a VolumeSpec>,
     pub(crate) disk: Gigabytes,
     pub(crate) shape: &'a JobShape,
     pub(crate) bad_hosts: &'a [BadHost],
@@ -43,22 +49,74 @@ pub(crate) struct Selection {
     pub(crate) notes: Vec<String>,
 }
 
-/// Asks the provider that is named, else for `cpu` this machine, and for a GPU every cloud of `usable`: those with a key.
+/// Asks those of `usable`, this machine and the clouds with a key, that the search is for.
 pub(crate) async fn market(usable: &[&dyn Provider], search: &Search<'_>) -> Result<Market> {
-    let job = search.job;
-    let asked = asked(usable, job);
+    let asked = asked(usable, search);
     if asked.is_empty() {
         return Ok(Market::NoKey);
     }
-    let request = OfferRequest {
-        max_price: job.max_price,
-        ..OfferRequest::new(job.gpu.clone(), search.disk)
+    let (ranked, mounted, notes) = ranked(&asked, search).await?;
+    let Some(best) = ranked.first() else {
+        return Err(nothing(&asked, search, &notes));
     };
-    let mounted = match &job.volume {
-        Some(volume) => Some(observe::volume(&asked, &volume.id).await?),
+    let seen = best.card.running_rate(search.disk);
+    let price_limit = if search.accept_price {
+        search.max_price
+    } else {
+        Some(HourlyRate::new(seen.amount().saturating_mul(TOLERANCE)))
+    };
+    Ok(Market::Offers(Selection {
+        offers: like_the_best(&ranked, search.disk, price_limit),
+        price_limit,
+        volume: search.volume.cloned().map(|volume| VolumeSpec {
+            rate: mounted.and_then(|found| found.price),
+            ..volume
+        }),
+        notes,
+    }))
+}
+
+/// Offers for a run whose box is gone: those it was launched with are long let to others. What was agreed to stays.
+pub(crate) async fn market_again(
+    provider: &dyn Provider,
+    run: &RunRecord,
+    bad_hosts: &[BadHost],
+) -> Result<Vec<Offer>> {
+    let spec = &run.spec;
+    let gpu = spec
+        .offers
+        .first()
+        .map_or(&GpuRequest::Cpu, |offer| &offer.gpu);
+    let search = Search {
+        provider: Some(&spec.provider),
+        gpu,
+        max_price: spec.price_limit,
+        volume: spec.volume.as_ref(),
+        disk: spec.disk,
+        shape: &shape(&spec.rebuild, spec.stop.max_hours, spec.disk),
+        bad_hosts,
+        accept_price: true,
+    };
+    match market(&[provider], &search).await? {
+        Market::Offers(selection) => Ok(selection.offers),
+        Market::NoKey => Ok(Vec::new()),
+    }
+}
+
+/// The offers that will do, the cheapest job first; the volume; and what a person should know about the others.
+async fn ranked(
+    asked: &[&dyn Provider],
+    search: &Search<'_>,
+) -> Result<(Vec<Offer>, Option<Volume>, Vec<String>)> {
+    let request = OfferRequest {
+        max_price: search.max_price,
+        ..OfferRequest::new(search.gpu.clone(), search.disk)
+    };
+    let mounted = match search.volume {
+        Some(volume) => Some(observe::volume(asked, &volume.id).await?),
         None => None,
     };
-    let (found, unread) = observe::search_all(&asked, &request).await;
+    let (found, unread) = observe::search_all(asked, &request).await;
     let mut notes: Vec<String> = unread.iter().map(ToString::to_string).collect();
     let offers = found.into_iter().filter(|offer| {
         let reaches = |mounted: &(&str, Volume)| can_mount(offer, mounted);
@@ -66,38 +124,21 @@ pub(crate) async fn market(usable: &[&dyn Provider], search: &Search<'_>) -> Res
         notes.extend(bad.map(note));
         bad.is_none() && mounted.as_ref().is_none_or(reaches)
     });
-    let filter = OfferFilter {
-        max_price: job.max_price,
-        ..OfferFilter::default()
-    };
     let offers: Vec<Offer> = offers.collect();
-    let selection = select(&offers, &job.gpu, search.shape, &filter);
     notes.sort();
     notes.dedup();
+    let filter = OfferFilter {
+        max_price: search.max_price,
+        ..OfferFilter::default()
+    };
+    let selection = select(&offers, search.gpu, search.shape, &filter);
     let ranked = selection.ranked.into_iter();
-    let ranked: Vec<Offer> = ranked.map(|ranked| ranked.offer.clone()).collect();
-    let Some(best) = ranked.first() else {
-        return Err(nothing(&asked, job, &notes));
-    };
-    let seen = best.card.running_rate(search.disk);
-    let price_limit = if search.accept_price {
-        job.max_price
-    } else {
-        Some(HourlyRate::new(seen.amount().saturating_mul(TOLERANCE)))
-    };
-    Ok(Market::Offers(Selection {
-        offers: like_the_best(&ranked, search.disk, price_limit),
-        price_limit,
-        volume: job.volume.clone().map(|volume| VolumeSpec {
-            rate: mounted.and_then(|(_, found)| found.price),
-            ..volume
-        }),
-        notes,
-    }))
+    let ranked = ranked.map(|ranked| ranked.offer.clone()).collect();
+    Ok((ranked, mounted.map(|(_, volume)| volume), notes))
 }
 
-fn asked<'a>(usable: &[&'a dyn Provider], job: &JobSpec) -> Vec<&'a dyn Provider> {
-    let wanted = |provider: &&&dyn Provider| match (job.provider.as_deref(), &job.gpu) {
+fn asked<'a>(usable: &[&'a dyn Provider], search: &Search<'_>) -> Vec<&'a dyn Provider> {
+    let wanted = |provider: &&&dyn Provider| match (search.provider, search.gpu) {
         (Some(name), _) => provider.name() == name,
         (None, GpuRequest::Cpu) => provider.name() == "local",
         (None, GpuRequest::Gpus(_)) => provider.name() != "local",
@@ -114,11 +155,12 @@ fn like_the_best(ranked: &[Offer], disk: Gigabytes, price_limit: Option<HourlyRa
     alike.take(MOST_OFFERS).cloned().collect()
 }
 
-/// Whether a box of this offer is where the volume is.
+/// Whether a box of this offer can be where the volume is. A provider that doesn't say where its offers are puts it there.
 fn can_mount(offer: &Offer, (provider, volume): &(&str, Volume)) -> bool {
     let place = volume.place.as_ref();
     let near = [offer.region.as_ref(), offer.host.as_ref()].contains(&place);
-    offer.provider == *provider && (place.is_none() || near)
+    let anywhere = offer.region.is_none() && offer.host.is_none();
+    offer.provider == *provider && (place.is_none() || near || anywhere)
 }
 
 fn bad_host<'a>(bad_hosts: &'a [BadHost], offer: &Offer) -> Option<&'a BadHost> {
@@ -137,14 +179,14 @@ fn note(bad: &BadHost) -> String {
     )
 }
 
-fn nothing(asked: &[&dyn Provider], job: &JobSpec, notes: &[String]) -> Failure {
+fn nothing(asked: &[&dyn Provider], search: &Search<'_>, notes: &[String]) -> Failure {
     let names: Vec<&str> = asked.iter().map(|provider| provider.name()).collect();
-    let limit = job
+    let limit = search
         .max_price
         .map_or_else(String::new, |price| format!(" at {price} or less"));
     let mut lines = vec![format!(
         "nobody has {} to rent{limit} ({})",
-        job.gpu,
+        search.gpu,
         names.join(", ")
     )];
     lines.extend(notes.iter().cloned());
@@ -153,7 +195,7 @@ fn nothing(asked: &[&dyn Provider], job: &JobSpec, notes: &[String]) -> Failure 
         lines.join("\n"),
         format!(
             "`gpurun offers --gpu {}` shows what there is, and why not",
-            job.gpu
+            search.gpu
         ),
     )
 }

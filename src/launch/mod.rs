@@ -10,6 +10,6 @@ mod spec;
 pub(crate) use data::{disk, prepare};
 pub(crate) use estimate::shape;
 pub(crate) use keyless::{missing_keys, quoted_offer};
-pub(crate) use market::{Market, Search, Selection, market};
+pub(crate) use market::{BAD_FOR_DAYS, Market, Search, Selection, market, market_again};
 pub(crate) use preview::{Preview, preview};
 pub(crate) use spec::{rebuild_terms, run_spec};

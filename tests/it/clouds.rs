@@ -239,3 +239,56 @@ fn the_same_job_runs_at_runpod() {
     let names = ["RUNPOD_API_URL", "RUNPOD_API_KEY"];
     runs_to_its_end(rented_at(RunPod::start, names, "4090x1"));
 }
+
+#[test]
+fn a_price_that_rises_between_the_offer_and_the_order_is_not_paid() {
+    let Some(rented) = rented() else { return };
+    // The offers come late: by then they are old.
+    let late = Armed::once(Fault::Latency { ms: 3_000 });
+    rented.cloud.arm(late.on(Operation::Search));
+    let words = rented.launch_words(&[]);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let launch = rented.world.spawn(&words);
+    eventually("the offers are asked for", || {
+        (rented.cloud.count(Operation::Search) == 1).then_some(())
+    });
+    rented.cloud.with(|world| world.raise_prices(20));
+    let launch = launch.wait_with_output().expect("it was ours");
+    let said = text(&launch);
+    assert_eq!(launch.status.code(), Some(6), "{said}");
+    assert!(said.contains("--accept-price takes it"), "{said}");
+    assert_eq!(rented.cloud.count(Operation::Create), 0);
+}
+
+#[test]
+fn a_run_whose_box_is_gone_goes_on_on_one_that_is_let_today() {
+    let Some(rented) = rented() else { return };
+    let world = &rented.world;
+    let launched = rented.launch(&[]);
+    assert!(launched.status.success(), "{}", text(&launched));
+    world.let_epochs_pass(1);
+    world.until("cells", "epoch 1 is here", |run| {
+        world.ok(&["reap"]);
+        run["verified"]["epoch"] == 1
+    });
+    world.ok(&["destroy", "cells", "--yes"]);
+    assert_eq!(rented.living(), 0);
+
+    let started = text(&world.run(&["start", "cells"]));
+    assert!(started.contains("bring the checkpoints back"), "{started}");
+    world.ok(&["ssh", "cells", "--", "test -f runs/cells/weights/last.pt"]);
+    world.let_epochs_pass(3);
+    let waited = world.run(&["wait", "cells"]);
+    assert!(waited.status.success(), "{}", text(&waited));
+    assert_eq!(
+        (rented.living(), rented.cloud.count(Operation::Create)),
+        (0, 2)
+    );
+
+    // Nothing is let any more that costs what was agreed to.
+    rented.cloud.with(|world| world.raise_prices(50));
+    let refused = world.fails(5, &["start", "cells"]);
+    assert!(refused.contains("or less"), "{refused}");
+    assert_eq!(world.status("cells")["phase"], "ended");
+    assert_eq!(rented.cloud.count(Operation::Create), 2);
+}

@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use super::yolo9::Yolo9Loss;
+use super::yolox::YoloxLoss;
 use crate::dist::Collective;
 use crate::model::{Family, HeadOutputs};
 
@@ -10,6 +11,7 @@ use crate::model::{Family, HeadOutputs};
 #[derive(Debug, Clone, Copy)]
 pub enum Loss {
     Yolo9(Yolo9Loss),
+    Yolox(YoloxLoss),
 }
 
 /// A batch's loss and its parts, each a scalar tensor, already weighted: the parts sum to the total.
@@ -28,6 +30,18 @@ impl Loss {
     pub fn new(family: Family, aux_weight: f64, group: Option<&'static dyn Collective>) -> Self {
         match family {
             Family::Yolo9 => Self::Yolo9(Yolo9Loss { aux_weight, group }),
+            Family::Yolox => Self::Yolox(YoloxLoss {
+                with_l1: false,
+                group,
+            }),
+        }
+    }
+
+    /// Tells whether the epoch has mosaics. Without them, YOLOX compares the boxes' raw outputs too.
+    pub fn set_mosaics(&mut self, are_on: bool) {
+        match self {
+            Self::Yolo9(_) => {}
+            Self::Yolox(loss) => loss.with_l1 = !are_on,
         }
     }
 
@@ -39,6 +53,7 @@ impl Loss {
     pub fn compute(&self, outputs: &HeadOutputs, targets: &Tensor) -> LossItems {
         match self {
             Self::Yolo9(loss) => loss.compute(outputs, targets),
+            Self::Yolox(loss) => loss.compute(outputs, targets),
         }
     }
 }

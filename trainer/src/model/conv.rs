@@ -54,6 +54,16 @@ impl Conv {
         Self::with_shape(scope, shape, Activation::Silu)
     }
 
+    /// Convolves each channel on its own.
+    pub(super) fn depthwise(scope: &Scope<'_>, channels: i64, kernel: i64, stride: i64) -> Self {
+        let shape = Shape {
+            stride,
+            groups: channels,
+            ..Shape::new(channels, channels, kernel)
+        };
+        Self::with_shape(scope, shape, Activation::Silu)
+    }
+
     /// Without activation.
     pub(super) fn linear(scope: &Scope<'_>, inputs: i64, outputs: i64, kernel: i64) -> Self {
         Self::with_shape(
@@ -65,7 +75,7 @@ impl Conv {
 
     fn with_shape(scope: &Scope<'_>, shape: Shape, activation: Activation) -> Self {
         Self {
-            conv: Conv2d::new(&(scope / "conv"), shape, None),
+            conv: Conv2d::new(&(scope / "conv"), shape, Bias::None),
             bn: BatchNorm::new(&(scope / "bn"), shape.outputs),
             activation,
         }
@@ -97,12 +107,33 @@ impl Conv {
 
 impl ModuleT for Conv {
     fn forward_t(&self, x: &Tensor, train: bool) -> Tensor {
-        let y = self.bn.forward_t(&self.conv.forward(x), train);
+        self.normalised(&self.conv.forward(x), train)
+    }
+}
+
+impl Conv {
+    /// The kernel, for a block that convolves by it in its own way.
+    pub(super) fn kernel(&self) -> &Tensor {
+        &self.conv.weight
+    }
+
+    /// What follows the convolution.
+    pub(super) fn normalised(&self, y: &Tensor, train: bool) -> Tensor {
+        let y = self.bn.forward_t(y, train);
         match self.activation {
             Activation::Silu => y.silu(),
             Activation::Identity => y,
         }
     }
+}
+
+/// Whether a convolution has a bias, and what it starts from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Bias {
+    None,
+    At(f64),
+    /// PyTorch's default, U(±1/√fan-in).
+    Drawn,
 }
 
 /// What a convolution looks like; padding keeps the resolution at stride 1.
@@ -136,8 +167,8 @@ pub(super) struct Conv2d {
 }
 
 impl Conv2d {
-    /// PyTorch's default for the kernel, U(±1/√fan-in), and `bias` as the bias's start if it has one.
-    pub(super) fn new(scope: &Scope<'_>, shape: Shape, bias: Option<f64>) -> Self {
+    /// PyTorch's default for the kernel, U(±1/√fan-in).
+    pub(super) fn new(scope: &Scope<'_>, shape: Shape, bias: Bias) -> Self {
         let Shape {
             inputs,
             outputs,
@@ -151,7 +182,11 @@ impl Conv2d {
         let bound = 1.0 / (fan_in as f64).sqrt();
         Self {
             weight: scope.uniform("weight", &size, bound, Group::ConvWeight),
-            bias: bias.map(|value| scope.constant("bias", &[outputs], value, Group::Bias)),
+            bias: match bias {
+                Bias::None => None,
+                Bias::At(value) => Some(scope.constant("bias", &[outputs], value, Group::Bias)),
+                Bias::Drawn => Some(scope.uniform("bias", &[outputs], bound, Group::Bias)),
+            },
             shape,
         }
     }

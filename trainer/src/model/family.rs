@@ -4,23 +4,36 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::yolo9::Yolo9Size;
+use super::yolox::YoloxSize;
 
 /// Networks of one design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// YOLOv9 as LibreYOLO builds it.
     Yolo9,
+    /// YOLOX.
+    Yolox,
+}
+
+/// What a network sees of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pixels {
+    /// Red, green, blue from 0 to 1.
+    Rgb,
+    /// Blue, green, red from 0 to 255.
+    Bgr255,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Yolo9];
+    pub const ALL: [Self; 2] = [Self::Yolo9, Self::Yolox];
 
     /// The name in checkpoints.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Yolo9 => "yolo9",
+            Self::Yolox => "yolox",
         }
     }
 
@@ -35,6 +48,7 @@ impl Family {
     pub fn title(self) -> &'static str {
         match self {
             Self::Yolo9 => "YOLOv9",
+            Self::Yolox => "YOLOX",
         }
     }
 
@@ -43,6 +57,15 @@ impl Family {
     pub fn loss_parts(self) -> &'static [&'static str] {
         match self {
             Self::Yolo9 => &["box", "cls", "dfl"],
+            Self::Yolox => &["iou", "obj", "cls", "l1"],
+        }
+    }
+
+    #[must_use]
+    pub fn pixels(self) -> Pixels {
+        match self {
+            Self::Yolo9 => Pixels::Rgb,
+            Self::Yolox => Pixels::Bgr255,
         }
     }
 }
@@ -57,6 +80,7 @@ impl fmt::Display for Family {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Architecture {
     Yolo9(Yolo9Size),
+    Yolox(YoloxSize),
 }
 
 /// A network that doesn't exist.
@@ -67,13 +91,15 @@ pub struct ParseArchitectureError(String);
 impl Architecture {
     /// All of them, family by family, smallest first.
     pub fn all() -> impl Iterator<Item = Self> {
-        Yolo9Size::ALL.into_iter().map(Self::Yolo9)
+        let yolox = YoloxSize::ALL.into_iter().map(Self::Yolox);
+        Yolo9Size::ALL.into_iter().map(Self::Yolo9).chain(yolox)
     }
 
     #[must_use]
     pub fn family(self) -> Family {
         match self {
             Self::Yolo9(_) => Family::Yolo9,
+            Self::Yolox(_) => Family::Yolox,
         }
     }
 
@@ -82,6 +108,7 @@ impl Architecture {
     pub fn size(self) -> &'static str {
         match self {
             Self::Yolo9(size) => size.name(),
+            Self::Yolox(size) => size.name(),
         }
     }
 }
@@ -134,7 +161,14 @@ mod tests {
                 "{name}"
             );
         }
-        for name in ["yolo9", "yolo9-x", "yolo8-t", ""] {
+        for name in ["yolox-s", "LibreYOLOXs"] {
+            assert_eq!(
+                name.parse(),
+                Ok(Architecture::Yolox(YoloxSize::S)),
+                "{name}"
+            );
+        }
+        for name in ["yolo9", "yolo9-x", "yolox", "yolo8-t", ""] {
             let error = name.parse::<Architecture>().expect_err("no such network");
             assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
         }

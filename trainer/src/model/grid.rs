@@ -35,6 +35,12 @@ impl AnchorGrid {
         }
     }
 
+    /// Column and row of each anchor's cell, `[A, 2]`.
+    #[must_use]
+    pub fn cells(&self) -> Tensor {
+        &self.points / &self.strides - 0.5
+    }
+
     /// For the head's outputs.
     #[must_use]
     pub fn of(levels: &[Tensor; 3]) -> Self {
@@ -58,6 +64,13 @@ mod tests {
             4., 4., 12., 4., 20., 4., 4., 12., 12., 12., 20., 12., 8., 8., 16., 16.,
         ];
         assert_eq!(points, expected);
+        let cells = Vec::<f32>::try_from(grid.cells().flatten(0, -1)).expect("floats");
+        assert_eq!(
+            cells,
+            [
+                0., 0., 1., 0., 2., 0., 0., 1., 1., 1., 2., 1., 0., 0., 0., 0.
+            ]
+        );
         let strides = Vec::<f32>::try_from(grid.strides.flatten(0, -1)).expect("floats");
         assert_eq!(strides, [8., 8., 8., 8., 8., 8., 16., 32.]);
     }

@@ -5,9 +5,10 @@ use std::cell::{Cell, RefCell};
 use tch::{Device, Tensor};
 
 use super::family::{Architecture, Family};
-use super::state::LoadError;
+use super::state::{LoadError, canonical};
 use super::variables::{Parameter, Role, Scope, SharedSync, Variable};
 use super::yolo9::{Yolo9, Yolo9Config};
+use super::yolox::{self, Yolox, YoloxConfig};
 use crate::onnx::{Graph, Value};
 use crate::shim::SyncGroup;
 
@@ -15,9 +16,11 @@ use crate::shim::SyncGroup;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkConfig {
     Yolo9(Yolo9Config),
+    Yolox(YoloxConfig),
 }
 
-/// Raw outputs per level, `[B, channels, H, W]`: of YOLO9 logits of the distance bins, then of the classes.
+/// Raw outputs per level, `[B, channels, H, W]`: of YOLO9 logits of the distance bins, then of the classes; of YOLOX
+/// centre and logarithms of the sides in cells, then logits of objectness and of the classes.
 #[derive(Debug)]
 pub struct HeadOutputs {
     /// Of the head that detects.
@@ -42,6 +45,7 @@ pub struct Network {
 #[derive(Debug)]
 enum Body {
     Yolo9(Yolo9),
+    Yolox(Yolox),
 }
 
 impl NetworkConfig {
@@ -50,6 +54,7 @@ impl NetworkConfig {
     pub fn scratch(architecture: Architecture, classes: i64, aux: bool) -> Self {
         match architecture {
             Architecture::Yolo9(size) => Yolo9Config::scratch(size, classes, aux).into(),
+            Architecture::Yolox(size) => YoloxConfig { size, nc: classes }.into(),
         }
     }
 
@@ -58,6 +63,9 @@ impl NetworkConfig {
     /// # Errors
     /// When the tensors are of no known network.
     pub fn of_state_dict(state: &[(String, Tensor)]) -> Result<Self, LoadError> {
+        if state.iter().any(|(key, _)| canonical(key) == yolox::STEM) {
+            return YoloxConfig::of_state_dict(state).map(Self::from);
+        }
         Yolo9Config::of_state_dict(state).map(Self::from)
     }
 
@@ -68,6 +76,10 @@ impl NetworkConfig {
             Self::Yolo9(config) => Self::Yolo9(Yolo9Config {
                 nc: classes,
                 aux,
+                ..config
+            }),
+            Self::Yolox(config) => Self::Yolox(YoloxConfig {
+                nc: classes,
                 ..config
             }),
         }
@@ -83,6 +95,7 @@ impl NetworkConfig {
     pub fn architecture(&self) -> Architecture {
         match self {
             Self::Yolo9(config) => config.architecture(),
+            Self::Yolox(config) => config.architecture(),
         }
     }
 
@@ -96,6 +109,7 @@ impl NetworkConfig {
     pub fn classes(&self) -> i64 {
         match self {
             Self::Yolo9(config) => config.nc,
+            Self::Yolox(config) => config.nc,
         }
     }
 }
@@ -103,6 +117,12 @@ impl NetworkConfig {
 impl From<Yolo9Config> for NetworkConfig {
     fn from(config: Yolo9Config) -> Self {
         Self::Yolo9(config)
+    }
+}
+
+impl From<YoloxConfig> for NetworkConfig {
+    fn from(config: YoloxConfig) -> Self {
+        Self::Yolox(config)
     }
 }
 
@@ -116,6 +136,7 @@ impl Network {
         let scope = Scope::root(&variables, device);
         let body = match &mut config {
             NetworkConfig::Yolo9(config) => Body::Yolo9(Yolo9::new(&scope, config)),
+            NetworkConfig::Yolox(config) => Body::Yolox(Yolox::new(&scope, config)),
         };
         let sync = scope.sync();
         Self {
@@ -147,7 +168,7 @@ impl Network {
 
     /// Forward pass in training mode: batch statistics are used and the running ones updated.
     ///
-    /// `x` is `[B, 3, H, W]`, RGB from 0 to 1, both sides multiples of 32.
+    /// `x` is `[B, 3, H, W]` of the family's [`Pixels`](super::Pixels), both sides multiples of 32.
     #[must_use]
     pub fn forward_train(&self, x: &Tensor) -> HeadOutputs {
         self.batches.set(self.batches.get() + 1);
@@ -280,18 +301,21 @@ impl Body {
     fn forward(&self, x: &Tensor, train: bool) -> HeadOutputs {
         match self {
             Self::Yolo9(body) => body.forward(x, train),
+            Self::Yolox(body) => body.forward(x, train),
         }
     }
 
     fn decode(&self, levels: &[Tensor; 3]) -> Tensor {
         match self {
             Self::Yolo9(body) => body.decode(levels),
+            Self::Yolox(body) => body.decode(levels),
         }
     }
 
     fn export(&self, graph: &mut Graph, images: &Value, side: i64) -> Value {
         match self {
             Self::Yolo9(body) => body.export(graph, images, side),
+            Self::Yolox(body) => body.export(graph, images, side),
         }
     }
 }

@@ -8,7 +8,7 @@ use tch::Tensor;
 use super::family::Family;
 use super::network::Network;
 use super::variables::{Role, Variable};
-use super::yolo9;
+use super::{yolo9, yolox};
 
 /// What became of a state dict's tensors.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -151,6 +151,7 @@ impl Network {
     fn depends_on_classes(&self, name: &str) -> bool {
         match self.family() {
             Family::Yolo9 => yolo9::depends_on_classes(name),
+            Family::Yolox => yolox::depends_on_classes(name),
         }
     }
 }

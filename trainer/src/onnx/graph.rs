@@ -55,7 +55,7 @@ impl Graph {
         Value(name.to_owned())
     }
 
-    /// Padded so that stride 1 keeps the resolution.
+    /// Padded so that a kernel of odd side keeps the resolution at stride 1, and one of even side halves it at 2.
     pub(crate) fn convolution(&mut self, x: &Value, convolution: &Convolution) -> Value {
         let Convolution {
             weight,
@@ -85,6 +85,15 @@ impl Graph {
 
     pub(crate) fn sigmoid(&mut self, x: &Value) -> Value {
         self.node("Sigmoid", &[x], vec![])
+    }
+
+    pub(crate) fn exponential(&mut self, x: &Value) -> Value {
+        self.node("Exp", &[x], vec![])
+    }
+
+    /// The axes in this order.
+    pub(crate) fn transpose(&mut self, x: &Value, axes: &[i64]) -> Value {
+        self.node("Transpose", &[x], vec![ints("perm", axes)])
     }
 
     pub(crate) fn add(&mut self, x: &Value, y: &Value) -> Value {

@@ -3,7 +3,7 @@
 use tch::nn::ModuleT;
 use tch::{Device, Kind, Tensor};
 
-use crate::model::conv::{Conv, Conv2d, Shape};
+use crate::model::conv::{Bias, Conv, Conv2d, Shape};
 use crate::model::grid::{AnchorGrid, STRIDES};
 use crate::model::variables::Scope;
 use crate::onnx::{Graph, Layer, Value};
@@ -31,7 +31,7 @@ impl Tower {
         Self(
             Conv::new(&(scope / 0), inputs, hidden, 3),
             Conv::grouped(&(scope / 1), hidden, hidden, 3, BOX_GROUPS),
-            Conv2d::new(&(scope / 2), output, Some(BOX_BIAS)),
+            Conv2d::new(&(scope / 2), output, Bias::At(BOX_BIAS)),
         )
     }
 
@@ -42,7 +42,7 @@ impl Tower {
             Conv2d::new(
                 &(scope / 2),
                 Shape::new(hidden, classes, 1),
-                Some(CLASS_BIAS),
+                Bias::At(CLASS_BIAS),
             ),
         )
     }

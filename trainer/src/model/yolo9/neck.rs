@@ -4,8 +4,9 @@ use tch::Tensor;
 use tch::nn::ModuleT;
 
 use super::backbone::Features;
-use super::blocks::{Block, SppElan, down, export_up_and_cat, rep_ncsp_elan, up_and_cat};
+use super::blocks::{Block, SppElan, down, rep_ncsp_elan};
 use super::size::Layout;
+use crate::model::merge::{export_up_and_cat, up_and_cat};
 use crate::model::variables::Scope;
 use crate::onnx::{Graph, Value};
 

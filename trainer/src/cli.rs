@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Export(ExportConfig),
     Profile {
         config: Box<TrainConfig>,
+        explicit: Vec<Assignment>,
         window: Window,
     },
 }
@@ -84,9 +85,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, ConfigError> {
             |_| false,
         )?)?),
         "profile" => {
-            let (config, window) = profile_settings(rest)?;
+            let (explicit, window) = profile_settings(rest)?;
             Command::Profile {
-                config: Box::new(config),
+                config: Box::new(TrainConfig::from_assignments(&explicit)?),
+                explicit,
                 window,
             }
         }
@@ -129,7 +131,7 @@ fn smoke_device(words: &[String]) -> Result<String, ConfigError> {
 }
 
 /// Those of a training, and how many steps.
-fn profile_settings(words: &[String]) -> Result<(TrainConfig, Window), ConfigError> {
+fn profile_settings(words: &[String]) -> Result<(Vec<Assignment>, Window), ConfigError> {
     let mut window = Window::default();
     let mut rest = vec![];
     for assignment in parse_assignments(words, is_flag)? {
@@ -152,7 +154,7 @@ fn profile_settings(words: &[String]) -> Result<(TrainConfig, Window), ConfigErr
             ConfigError::new(Code::OutOfRange, format!("{key} must be {least} to 10000"))
         })?;
     }
-    Ok((TrainConfig::from_assignments(&rest)?, window))
+    Ok((rest, window))
 }
 
 const EXPORT_HELP: &str = "\

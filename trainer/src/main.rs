@@ -68,9 +68,13 @@ fn run(invocation: Invocation) -> Result<(), TrainError> {
             let report = export(&config)?;
             output::result(json, &report, &report.to_string());
         }
-        Command::Profile { config, window } => {
+        Command::Profile {
+            config,
+            explicit,
+            window,
+        } => {
             begin()?;
-            let report = profile(Setup::prepare(*config, &[], None)?, window)?;
+            let report = profile(Setup::prepare(*config, &explicit, None)?, window)?;
             output::result(json, &report, &report.to_string());
         }
         Command::Smoke { device } => {

@@ -3,41 +3,21 @@
 use std::str::FromStr;
 
 use super::settings::Setting;
-
-/// LibreYOLO's order of YOLO9's groups, which `freeze=N` takes the first N of.
-const GROUPS: [&str; 19] = [
-    "backbone.conv0",
-    "backbone.conv1",
-    "backbone.elan1",
-    "backbone.down2",
-    "backbone.elan2",
-    "backbone.down3",
-    "backbone.elan3",
-    "backbone.down4",
-    "backbone.elan4",
-    "backbone.spp",
-    "neck.elan_up1",
-    "neck.elan_up2",
-    "neck.down1",
-    "neck.elan_down1",
-    "neck.down2",
-    "neck.elan_down2",
-    "head",
-    "aux",
-    "aux_head",
-];
+use crate::model::Family;
 
 /// Selected layers. Their normalisations keep their statistics too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Freeze {
     text: String,
+    /// Of the family's groups, the first so many.
+    first: usize,
     selectors: Vec<Selector>,
 }
 
 /// One selected place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
-    /// Number of one of `GROUPS`.
+    /// Number of one of the family's groups.
     Group(usize),
     /// A group's, module's or parameter's name: itself and all below it.
     Name(String),
@@ -47,21 +27,27 @@ impl Freeze {
     /// Whether nothing is selected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.selectors.is_empty()
+        self.first == 0 && self.selectors.is_empty()
     }
 
-    /// The prefixes of parameter names that each selector stands for, with the selector as it was typed.
-    #[must_use]
-    pub fn prefixes(&self) -> Vec<(String, Vec<String>)> {
+    /// The prefixes of parameter names that each selector stands for in a family, with the selector as it was typed.
+    ///
+    /// # Errors
+    /// When the family has no group of a number, with what it has.
+    pub fn prefixes(&self, family: Family) -> Result<Vec<(String, Vec<String>)>, String> {
+        let groups = family.layer_groups();
+        if self.first > groups.len() {
+            return Err(beyond(self.first, groups));
+        }
         let prefixes = |selector: &Selector| match selector {
             Selector::Group(number) => {
-                let group = GROUPS.get(*number).map(|group| (*group).to_owned());
-                (number.to_string(), group.into_iter().collect())
+                let group = groups.get(*number).ok_or_else(|| beyond(*number, groups))?;
+                Ok((number.to_string(), vec![(*group).to_owned()]))
             }
             Selector::Name(name) => {
                 let bare = name.strip_prefix("model.").unwrap_or(name);
                 // A group is also known by its last segment.
-                let groups = GROUPS
+                let groups = groups
                     .iter()
                     .filter(|group| group.rsplit('.').next() == Some(bare) || **group == bare);
                 let mut all: Vec<String> = groups.map(|group| (*group).to_owned()).collect();
@@ -70,10 +56,11 @@ impl Freeze {
                 } else {
                     bare.to_owned()
                 });
-                (name.clone(), all)
+                Ok((name.clone(), all))
             }
         };
-        self.selectors.iter().map(prefixes).collect()
+        let first: Vec<Selector> = (0..self.first).map(Selector::Group).collect();
+        first.iter().chain(&self.selectors).map(prefixes).collect()
     }
 
     pub(super) fn setting(&self) -> Setting {
@@ -101,10 +88,10 @@ impl FromStr for Freeze {
             return Err("must say what: a number of groups, or names".to_owned());
         }
         if let Ok(number) = text.parse::<usize>() {
-            in_range(number, GROUPS.len())?;
             return Ok(Self {
                 text: text.to_owned(),
-                selectors: (0..number).map(Selector::Group).collect(),
+                first: number,
+                selectors: vec![],
             });
         }
         let list = text.trim_matches(['[', ']', '(', ')']);
@@ -116,7 +103,6 @@ impl FromStr for Freeze {
                 Ok(number) => {
                     let number =
                         usize::try_from(number).map_err(|_| format!("has no group {number}"))?;
-                    in_range(number, GROUPS.len() - 1)?;
                     Ok(Selector::Group(number))
                 }
                 Err(_) => Ok(Selector::Name(item.to_owned())),
@@ -124,20 +110,18 @@ impl FromStr for Freeze {
             .collect::<Result<_, String>>()?;
         Ok(Self {
             text: text.to_owned(),
+            first: 0,
             selectors,
         })
     }
 }
 
-fn in_range(number: usize, most: usize) -> Result<(), String> {
-    if number <= most {
-        return Ok(());
-    }
-    let groups = GROUPS.len();
-    Err(format!(
-        "names group {number}, and there are {groups}: {}",
-        GROUPS.join(", ")
-    ))
+fn beyond(number: usize, groups: &[&str]) -> String {
+    format!(
+        "names group {number}, and there are {}: {}",
+        groups.len(),
+        groups.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -147,7 +131,8 @@ mod tests {
     fn prefixes(text: &str) -> Vec<String> {
         let freeze: Freeze = text.parse().unwrap();
         freeze
-            .prefixes()
+            .prefixes(Family::Yolo9)
+            .unwrap()
             .into_iter()
             .flat_map(|(_, all)| all)
             .collect()
@@ -166,8 +151,17 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["true", "20", "-1", "[19]"] {
+        for text in ["true", "-1"] {
             assert!(text.parse::<Freeze>().is_err(), "{text}");
+        }
+        for (text, family) in [
+            ("20", Family::Yolo9),
+            ("[19]", Family::Yolo9),
+            ("3", Family::Yolox),
+        ] {
+            let freeze: Freeze = text.parse().unwrap();
+            let error = freeze.prefixes(family).unwrap_err();
+            assert!(error.contains("backbone"), "{text}: {error}");
         }
     }
 

@@ -220,16 +220,17 @@ pub const KEYS: &[KeyInfo] = &[
     ),
     key(
         "scheduler",
-        "linear or cos",
+        "linear or cos; of YOLOX yoloxwarmcos",
         |c| text(c.scheduler.name()),
         |c, v| {
             c.scheduler = match v {
                 "linear" => Scheduler::Linear,
                 "cos" | "warmcos" => Scheduler::Cosine,
+                "yoloxwarmcos" => Scheduler::YoloxCosine,
                 _ => {
                     return Err((
                         Code::Unsupported,
-                        format!("must be linear or cos, got `{v}`"),
+                        format!("must be linear, cos or yoloxwarmcos, got `{v}`"),
                     ));
                 }
             };
@@ -317,7 +318,7 @@ pub const KEYS: &[KeyInfo] = &[
     ),
     key(
         "aux_weight",
-        "weight of the auxiliary head's loss, 0 without",
+        "weight of YOLO9's auxiliary head's loss, 0 without",
         |c| Setting::Float(c.aux_weight),
         |c, v| {
             c.aux_weight = float(v, 0.0..=10.0)?;
@@ -330,6 +331,43 @@ pub const KEYS: &[KeyInfo] = &[
         |c| Setting::Float(c.mosaic),
         |c, v| {
             c.mosaic = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    ),
+    KeyInfo {
+        name: "mixup",
+        alias: Some("mixup_prob"),
+        help: "probability of a mosaic blended with another image, of YOLOX",
+        get: |c| Setting::Float(c.mixup),
+        set: |c, v| {
+            c.mixup = float(v, 0.0..=1.0)?;
+            Ok(())
+        },
+    },
+    key(
+        "mixup_scale",
+        "range of the blended image's zoom",
+        |c| floats(c.mixup_scale),
+        |c, v| {
+            c.mixup_scale = pair(v, 0.01..=100.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "degrees",
+        "largest rotation of a mosaic",
+        |c| Setting::Float(c.degrees),
+        |c, v| {
+            c.degrees = float(v, 0.0..=180.0)?;
+            Ok(())
+        },
+    ),
+    key(
+        "shear",
+        "largest shear of a mosaic, in degrees",
+        |c| Setting::Float(c.shear),
+        |c, v| {
+            c.shear = float(v, 0.0..=89.0)?;
             Ok(())
         },
     ),

@@ -1,5 +1,6 @@
 //! The settings of a run: LibreYOLO's names and defaults for YOLO9, those this trainer honours.
 
+mod defaults;
 mod device;
 mod error;
 mod fixed;

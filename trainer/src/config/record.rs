@@ -4,6 +4,7 @@ use super::error::ConfigError;
 use super::keys::KEYS;
 use super::settings::{Assignment, Setting};
 use super::train::TrainConfig;
+use crate::model::Family;
 
 /// Settings this trainer has no use for, at the value that says so, and placeholders (`None`) for the
 /// keys of [`KEYS`], all in LibreYOLO's order.
@@ -28,14 +29,14 @@ const LAYOUT: &[(&str, Option<Fixed>)] = &[
     ("no_aug_epochs", None),
     ("min_lr_ratio", None),
     ("mosaic_prob", None),
-    ("mixup_prob", Some(Fixed::Float(0.0))),
+    ("mixup_prob", None),
     ("hsv_prob", None),
     ("flip_prob", None),
-    ("degrees", Some(Fixed::Float(0.0))),
+    ("degrees", None),
     ("translate", None),
     ("mosaic_scale", None),
-    ("mixup_scale", Some(Fixed::Floats(0.5, 1.5))),
-    ("shear", Some(Fixed::Float(0.0))),
+    ("mixup_scale", None),
+    ("shear", None),
     ("perspective", Some(Fixed::Float(0.0))),
     ("flipud", Some(Fixed::Float(0.0))),
     ("auto_augment", Some(Fixed::Null)),
@@ -100,6 +101,9 @@ const LAYOUT: &[(&str, Option<Fixed>)] = &[
     ("rot90", Some(Fixed::Float(0.0))),
 ];
 
+/// The last keys of the layout, which LibreYOLO has for YOLO9 alone.
+const OF_YOLO9: usize = 8;
+
 /// Keys a resumed run takes from its command line, never from the checkpoint.
 const NOT_RESTORED: &[&str] = &["data", "device", "project", "name", "exist_ok", "resume"];
 
@@ -119,7 +123,11 @@ pub fn record(config: &TrainConfig, size: &str, classes: usize) -> Vec<(&'static
         ("size", Setting::Text(size.to_owned())),
         ("num_classes", Setting::Int(classes as i64)),
     ];
-    record.extend(LAYOUT.iter().map(|(name, fixed)| {
+    let layout = match config.family {
+        Family::Yolo9 => LAYOUT,
+        Family::Yolox => &LAYOUT[..LAYOUT.len() - OF_YOLO9],
+    };
+    record.extend(layout.iter().map(|(name, fixed)| {
         (
             *name,
             fixed.map_or_else(|| current(config, name), Setting::from),
@@ -171,6 +179,7 @@ fn current(config: &TrainConfig, name: &str) -> Setting {
 fn key_of(name: &str) -> &str {
     match name {
         "mosaic_prob" => "mosaic",
+        "mixup_prob" => "mixup",
         other => other,
     }
 }
@@ -213,6 +222,19 @@ mod tests {
                 "{name} has no key"
             );
         }
+    }
+
+    /// LibreYOLO's YOLOX has the same settings but YOLO9's own.
+    #[test]
+    fn yoloxs_keys_are_libreyolos() {
+        let config = TrainConfig::of_family(Family::Yolox, &[]).unwrap();
+        let record = record(&config, "s", 3);
+        let ours: Vec<&str> = record.iter().map(|(name, _)| *name).collect();
+        let all: Vec<&str> = LIBREYOLO_KEYS.lines().collect();
+        assert_eq!(ours.last(), Some(&"profile_open"));
+        assert_eq!(ours, all[..ours.len()]);
+        let mixup = record.iter().find(|(name, _)| *name == "mixup_prob");
+        assert_eq!(mixup.unwrap().1, Setting::Float(1.0));
     }
 
     #[test]

@@ -4,17 +4,21 @@ use std::path::PathBuf;
 
 use gpurun_dataset::ClassSelection;
 
+use super::defaults;
 use super::error::{Code, ConfigError};
 use super::fixed;
 use super::freeze::Freeze;
 use super::key_info::unknown;
 use super::keys::KEYS;
 use super::settings::Assignment;
+use crate::model::{Architecture, Family};
 use crate::optim::Method;
 
-/// Everything that decides a run. Defaults are LibreYOLO's for YOLO9.
+/// Everything that decides a run. Defaults are LibreYOLO's for the family, YOLO9's where none is said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainConfig {
+    /// Of the network, which decides the defaults.
+    pub family: Family,
     pub data: PathBuf,
     /// `yolo9-t`, a weights file, or with `pretrained = false` the name of one.
     pub model: String,
@@ -55,10 +59,15 @@ pub struct TrainConfig {
     pub amp_dtype: AmpType,
     /// What stays as it is; see [`Freeze`].
     pub freeze: Freeze,
-    /// Weight of the auxiliary head's loss; 0 trains without that head.
+    /// Weight of the auxiliary head's loss; 0 trains without that head. Of YOLO9 alone.
     pub aux_weight: f64,
 
     pub mosaic: f64,
+    /// Probability that a mosaic is blended with another image. Of YOLOX alone.
+    pub mixup: f64,
+    pub mixup_scale: (f64, f64),
+    pub degrees: f64,
+    pub shear: f64,
     pub hsv_prob: f64,
     pub flip_prob: f64,
     pub translate: f64,
@@ -93,6 +102,8 @@ pub enum Resume {
 pub enum Scheduler {
     Linear,
     Cosine,
+    /// A quadratic warm-up, half a cosine wave, and constant in the epochs without mosaics: YOLOX's.
+    YoloxCosine,
 }
 
 /// The type that convolutions compute in under mixed precision.
@@ -119,72 +130,29 @@ impl Scheduler {
         match self {
             Scheduler::Linear => "linear",
             Scheduler::Cosine => "cos",
+            Scheduler::YoloxCosine => "yoloxwarmcos",
         }
     }
 }
 
 impl Default for TrainConfig {
     fn default() -> Self {
-        TrainConfig {
-            data: PathBuf::new(),
-            model: "yolo9-t".to_owned(),
-            pretrained: true,
-            epochs: 300,
-            batch: 16,
-            auto_batch: false,
-            imgsz: 640,
-            device: "auto".to_owned(),
-            workers: 8,
-            cache: false,
-            selection: ClassSelection::default(),
-            seed: 0,
-            resume: Resume::No,
-            nbs: None,
-            optimizer: Method::Sgd,
-            lr0: 0.01,
-            momentum: 0.937,
-            weight_decay: 0.0005,
-            nesterov: true,
-            scheduler: Scheduler::Linear,
-            warmup_epochs: 3,
-            warmup_lr_start: 0.0001,
-            warmup_momentum: 0.8,
-            min_lr_ratio: 0.01,
-            ema: true,
-            ema_decay: 0.9999,
-            amp: true,
-            amp_dtype: AmpType::Float16,
-            freeze: Freeze::default(),
-            aux_weight: 0.25,
-            mosaic: 1.0,
-            hsv_prob: 1.0,
-            flip_prob: 0.5,
-            translate: 0.1,
-            mosaic_scale: (0.5, 1.5),
-            no_aug_epochs: 15,
-            val: true,
-            eval_interval: 10,
-            max_det: 300,
-            patience: 50,
-            project: PathBuf::from("runs/train"),
-            name: "yolo9_exp".to_owned(),
-            exist_ok: false,
-            save_period: 10,
-        }
+        defaults::yolo9()
     }
 }
 
 impl TrainConfig {
-    /// Defaults changed by what the user typed; a key typed twice takes the last value.
+    /// Defaults changed by what the user typed; a key typed twice takes the last value. The defaults are those of the
+    /// family that `model` names.
     ///
     /// # Errors
     /// For an unknown key, a value of the wrong type or out of range, a feature of LibreYOLO this
-    /// trainer lacks, and a missing `data`.
+    /// trainer lacks, a setting of the other family, and a missing `data`.
     pub fn from_assignments(assignments: &[Assignment]) -> Result<Self, ConfigError> {
-        let mut config = TrainConfig::default();
-        for assignment in assignments {
-            config.assign(assignment)?;
-        }
+        let family = model_of(assignments)
+            .and_then(Architecture::of_model)
+            .map_or(Family::Yolo9, Architecture::family);
+        let config = TrainConfig::of_family(family, assignments)?;
         if config.data.as_os_str().is_empty() {
             return Err(ConfigError::new(Code::RequiredKey, "`data` is required")
                 .suggest("Give the dataset's YAML: data=path/to/data.yaml"));
@@ -198,6 +166,52 @@ impl TrainConfig {
             let batches = f64::from(nbs) / f64::from(self.batch.max(1));
             (batches.round_ties_even() as usize).max(1)
         })
+    }
+
+    /// A family's defaults changed by what the user typed.
+    ///
+    /// # Errors
+    /// As [`TrainConfig::from_assignments`], but `data` may be missing.
+    pub fn of_family(family: Family, assignments: &[Assignment]) -> Result<Self, ConfigError> {
+        let mut config = match family {
+            Family::Yolo9 => defaults::yolo9(),
+            Family::Yolox => defaults::yolox(),
+        };
+        for assignment in assignments {
+            config.assign(assignment)?;
+        }
+        // Of a weights file the family is known once it has been read.
+        if model_of(assignments).is_none_or(|model| Architecture::of_model(model).is_some()) {
+            config.check_family(assignments)?;
+        }
+        Ok(config)
+    }
+
+    /// Whether the settings are the family's.
+    ///
+    /// # Errors
+    /// With the setting that the family lacks.
+    pub fn check_family(&self, assignments: &[Assignment]) -> Result<(), ConfigError> {
+        let refused = |reason: String| Err(ConfigError::new(Code::Unsupported, reason));
+        let (family, scheduler) = (self.family.title(), self.scheduler.name());
+        let has_own = self.scheduler == Scheduler::YoloxCosine;
+        if has_own != (self.family == Family::Yolox) {
+            let reason = format!("scheduler={scheduler} is not one of {family}'s");
+            return refused(reason);
+        }
+        let is_typed = |key: &str| assignments.iter().any(|typed| typed.key == key);
+        if self.family == Family::Yolox && is_typed("aux_weight") {
+            return refused(format!("aux_weight: {family} has no auxiliary head"));
+        }
+        if self.family == Family::Yolo9 && self.mixup > 0.0 {
+            return refused(format!(
+                "mixup={} is YOLOX's here, not {family}'s",
+                self.mixup
+            ));
+        }
+        let groups = self.freeze.prefixes(self.family);
+        groups.map_err(|reason| ConfigError::new(Code::WrongType, format!("freeze {reason}")))?;
+        Ok(())
     }
 
     /// Sets one key.
@@ -221,6 +235,11 @@ impl TrainConfig {
             KEYS.iter().map(|info| info.name).chain(fixed::names()),
         ))
     }
+}
+
+fn model_of(assignments: &[Assignment]) -> Option<&str> {
+    let model = assignments.iter().rfind(|typed| typed.key == "model");
+    model.map(|typed| typed.value.as_str())
 }
 
 #[cfg(test)]
@@ -302,6 +321,8 @@ mod tests {
             ("ema", "maybe", Code::WrongType),
             ("optimizer", "lion", Code::Unsupported),
             ("scheduler", "step", Code::Unsupported),
+            ("scheduler", "yoloxwarmcos", Code::Unsupported),
+            ("freeze", "20", Code::WrongType),
             ("mixup", "0.5", Code::Unsupported),
             ("cache", "disk", Code::Unsupported),
         ] {
@@ -315,6 +336,25 @@ mod tests {
     fn the_canvas_is_whole_strides() {
         assert_eq!(config(&[("imgsz", "100")]).unwrap().imgsz, 128);
         assert_eq!(config(&[("imgsz", "320")]).unwrap().imgsz, 320);
+    }
+
+    #[test]
+    fn the_model_decides_the_defaults() {
+        let found = config(&[("degrees", "5"), ("model", "LibreYOLOXs.pt")]).unwrap();
+        assert_eq!((found.family, found.degrees), (Family::Yolox, 5.0));
+        assert_eq!((found.momentum, found.mixup, found.shear), (0.9, 1.0, 2.0));
+        assert_eq!(found.scheduler, Scheduler::YoloxCosine);
+        for (key, value) in [
+            ("aux_weight", "0.25"),
+            ("scheduler", "linear"),
+            ("freeze", "3"),
+        ] {
+            let words = [("model", "yolox-s"), (key, value)];
+            let error = config(&words).unwrap_err();
+            assert_eq!(error.code.exit_code(), 2, "{key}: {error}");
+            // What a file holds is not known yet.
+            config(&[("model", "best.pt"), ("scheduler", "yoloxwarmcos")]).unwrap();
+        }
     }
 
     #[test]

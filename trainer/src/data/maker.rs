@@ -8,6 +8,7 @@ use fastrand::Rng;
 use super::epoch::{Batch, ImageInfo};
 use super::letterbox::Letterbox;
 use super::loader::Shared;
+use super::mixup::mix;
 use super::mosaic::{Tile, compose, random_centre};
 use super::random;
 use super::transform::{augment, letterbox};
@@ -94,7 +95,20 @@ impl Maker {
             third.as_ref(),
             fourth.as_ref(),
         ];
-        let (image, boxes) = compose(tiles, centre, canvas.size, config, &mut random);
+        let (mut image, mut boxes) = compose(tiles, centre, canvas.size, config, &mut random);
+        if !boxes.is_empty() && random.f64() < config.mixup {
+            let partner = self.partner(&mut random);
+            let has_boxes = !self.shared.entries[partner].labels.is_empty();
+            if let Some(partner) = self.load(partner).filter(|_| has_boxes) {
+                mix(
+                    &mut image,
+                    &mut boxes,
+                    &partner,
+                    config.mixup_scale,
+                    &mut random,
+                );
+            }
+        }
         Some((
             augment(&image, &boxes, config, canvas, &mut random, out),
             info,

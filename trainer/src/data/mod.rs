@@ -12,6 +12,7 @@ mod hsv;
 mod letterbox;
 mod loader;
 mod maker;
+mod mixup;
 mod mosaic;
 mod random;
 mod resample;

@@ -24,7 +24,7 @@ pub(super) fn random_centre(size: (u32, u32), random: &mut Rng) -> (u32, u32) {
 }
 
 /// Puts the tiles around `centre`, upper left, upper right, lower left, lower right, and warps the result at
-/// random into `size`. Boxes of at most two pixels are dropped. A missing tile stays grey.
+/// random into `size`. Boxes of at most `mosaic_least` pixels are dropped. A missing tile stays grey.
 pub(super) fn compose(
     tiles: [Option<&Tile>; 4],
     centre: (u32, u32),
@@ -65,12 +65,12 @@ pub(super) fn compose(
     let warped = boxes
         .into_iter()
         .map(|box_| affine.warp_box(box_, size))
-        .filter(|box_| box_.exceeds(2.0));
+        .filter(|box_| box_.exceeds(config.mosaic_least));
     (affine.warp(&canvas, size), warped.collect())
 }
 
 /// Copies the part of an image that lies within the canvas.
-fn paste(image: &RgbImage, left: i64, top: i64, canvas: &mut RgbImage) {
+pub(super) fn paste(image: &RgbImage, left: i64, top: i64, canvas: &mut RgbImage) {
     let visible = |offset: i64, side: u32, limit: u32| {
         let start = (-offset).clamp(0, i64::from(side));
         let end = (i64::from(limit) - offset).clamp(start, i64::from(side));

@@ -7,7 +7,7 @@ use super::hsv;
 use super::letterbox::{Letterbox, Look, Mirror, Padding, write_planar};
 use super::resample::resize;
 
-/// Random changes to training images. The defaults are LibreYOLO's for YOLO9.
+/// Random changes to training images. The defaults are LibreYOLO's for YOLO9; [`AugmentConfig::yolox`] has YOLOX's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AugmentConfig {
     /// Probability of a mosaic, while there are any.
@@ -28,6 +28,16 @@ pub struct AugmentConfig {
     pub flip_horizontal: f64,
     /// Probability of mirroring top and bottom.
     pub flip_vertical: f64,
+    /// Boxes of a mosaic with a side of at most so many pixels are dropped.
+    pub mosaic_least: f32,
+    /// Probability that a mosaic with boxes is blended with another image.
+    pub mixup: f64,
+    /// Smallest and largest scale of that other image.
+    pub mixup_scale: (f64, f64),
+    /// Images without boxes are neither jittered nor mirrored.
+    pub background_as_it_is: bool,
+    /// At most this many boxes of an image are learnt from.
+    pub most_targets: usize,
 }
 
 impl Default for AugmentConfig {
@@ -42,11 +52,31 @@ impl Default for AugmentConfig {
             hsv: 1.0,
             flip_horizontal: 0.5,
             flip_vertical: 0.0,
+            mosaic_least: 2.0,
+            mixup: 0.0,
+            mixup_scale: (0.5, 1.5),
+            background_as_it_is: false,
+            most_targets: 300,
         }
     }
 }
 
 impl AugmentConfig {
+    /// LibreYOLO's for YOLOX.
+    #[must_use]
+    pub fn yolox() -> Self {
+        Self {
+            degrees: 10.0,
+            shear: 2.0,
+            scale: (0.1, 2.0),
+            mosaic_least: -1.0,
+            mixup: 1.0,
+            background_as_it_is: true,
+            most_targets: 50,
+            ..Self::default()
+        }
+    }
+
     /// How many of `epochs` have mosaics when the last `without` have none; 0 `without` means all have.
     pub fn mosaic_epochs(epochs: usize, without: usize) -> usize {
         if without == 0 {
@@ -107,9 +137,6 @@ pub(super) struct Canvas {
     pub padding: Padding,
 }
 
-/// At most this many boxes of an image are learnt from.
-const MOST_TARGETS: usize = 300;
-
 /// Jitters and mirrors a picture at random and letterboxes it into `out` (planar RGB).
 ///
 /// Returns the targets, `[class, x1, y1, x2, y2]` normalised to the canvas. Boxes of at most one pixel are
@@ -122,6 +149,9 @@ pub(super) fn augment(
     random: &mut Rng,
     out: &mut [u8],
 ) -> Vec<[f32; 5]> {
+    if boxes.is_empty() && config.background_as_it_is {
+        return letterbox(image, boxes, canvas, out);
+    }
     let shifts = if random.f64() < config.hsv {
         hsv::random_shifts(random)
     } else {
@@ -143,10 +173,10 @@ pub(super) fn augment(
     if kept.is_empty() && !boxes.is_empty() {
         let boxes: Vec<PixelBox> = placed(Mirror::default()).collect();
         place(image, fit, canvas.size, Look::default(), out);
-        return normalise(&boxes, canvas.size);
+        return normalise(&boxes, canvas.size, config.most_targets);
     }
     place(image, fit, canvas.size, Look { mirror, shifts }, out);
-    normalise(&kept, canvas.size)
+    normalise(&kept, canvas.size, config.most_targets)
 }
 
 /// Letterboxes a picture into `out` (planar RGB) as it is, and returns its targets likewise.
@@ -161,7 +191,7 @@ pub(super) fn letterbox(
     let moved = boxes
         .iter()
         .map(|box_| box_.moved(fit.ratio as f32, fit.left as f32, fit.top as f32));
-    normalise(&moved.collect::<Vec<_>>(), canvas.size)
+    normalise(&moved.collect::<Vec<_>>(), canvas.size, usize::MAX)
 }
 
 fn place(image: &RgbImage, fit: Letterbox, canvas: (u32, u32), look: Look, out: &mut [u8]) {
@@ -179,7 +209,7 @@ fn place(image: &RgbImage, fit: Letterbox, canvas: (u32, u32), look: Look, out: 
     );
 }
 
-fn normalise(boxes: &[PixelBox], canvas: (u32, u32)) -> Vec<[f32; 5]> {
+fn normalise(boxes: &[PixelBox], canvas: (u32, u32), most: usize) -> Vec<[f32; 5]> {
     let (width, height) = (canvas.0 as f32, canvas.1 as f32);
     let normalise = |box_: &PixelBox| {
         let [x1, y1, x2, y2] = box_.corners;
@@ -187,7 +217,7 @@ fn normalise(boxes: &[PixelBox], canvas: (u32, u32)) -> Vec<[f32; 5]> {
             [x1 / width, y1 / height, x2 / width, y2 / height].map(|edge| edge.clamp(0.0, 1.0));
         [box_.class as f32, x1, y1, x2, y2]
     };
-    boxes.iter().take(MOST_TARGETS).map(normalise).collect()
+    boxes.iter().take(most).map(normalise).collect()
 }
 
 #[cfg(test)]

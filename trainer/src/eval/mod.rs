@@ -15,4 +15,4 @@ mod nms;
 pub use coco::{CocoSummary, evaluate};
 pub use detection::{Detection, GroundTruth};
 pub use metrics::metrics;
-pub use nms::{NmsConfig, multi_label};
+pub use nms::{Labels, NmsConfig, suppress};

@@ -1,4 +1,4 @@
-//! Non-maximum suppression of every class of every anchor.
+//! Non-maximum suppression, class by class.
 
 use super::detection::Detection;
 use crate::data::ImageInfo;
@@ -14,6 +14,17 @@ pub struct NmsConfig {
     pub max_candidates: usize,
     /// Detections per image, the best ones.
     pub max_detections: usize,
+    /// Which classes of a box are candidates.
+    pub labels: Labels,
+}
+
+/// Which classes of a box are candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Labels {
+    /// All: a box may be several detections.
+    All,
+    /// The most probable one, the first of equals.
+    Best,
 }
 
 impl Default for NmsConfig {
@@ -23,6 +34,7 @@ impl Default for NmsConfig {
             iou: 0.65,
             max_candidates: 30_000,
             max_detections: 300,
+            labels: Labels::All,
         }
     }
 }
@@ -35,7 +47,7 @@ impl Default for NmsConfig {
 ///
 /// # Panics
 /// When the slice isn't of that shape.
-pub fn multi_label(
+pub fn suppress(
     predictions: &[f32],
     classes: usize,
     infos: &[ImageInfo],
@@ -54,14 +66,19 @@ pub fn multi_label(
     let image_length = predictions.len() / infos.len();
     let images = predictions.chunks_exact(image_length.max(1)).zip(infos);
     images
-        .flat_map(|(image, info)| suppress(image, classes, info, config))
+        .flat_map(|(image, info)| suppress_image(image, classes, info, config))
         .collect()
 }
 
-fn suppress(image: &[f32], classes: usize, info: &ImageInfo, config: &NmsConfig) -> Vec<Detection> {
+fn suppress_image(
+    image: &[f32],
+    classes: usize,
+    info: &ImageInfo,
+    config: &NmsConfig,
+) -> Vec<Detection> {
     let anchors = image.len() / (4 + classes);
     let (boxes, scores) = image.split_at(4 * anchors);
-    let mut candidates = candidates(scores, anchors, classes, config.confidence);
+    let mut candidates = candidates(scores, anchors, classes, config);
     let most = config.max_candidates.max(config.max_detections);
     if candidates.len() > most {
         candidates.select_nth_unstable(most);
@@ -117,13 +134,25 @@ impl Candidate {
     }
 }
 
-fn candidates(scores: &[f32], anchors: usize, classes: usize, confidence: f32) -> Vec<Candidate> {
+fn candidates(
+    scores: &[f32],
+    anchors: usize,
+    classes: usize,
+    config: &NmsConfig,
+) -> Vec<Candidate> {
     // Negative thresholds would break the order of bits; no score is below 0.
-    let confidence = confidence.max(0.0);
+    let confidence = config.confidence.max(0.0);
+    let is_best = |anchor: usize, class: usize, score: f32| {
+        let mut others = scores.iter().skip(anchor).step_by(anchors).enumerate();
+        others.all(|(other, rival)| *rival < score || (*rival == score && other >= class))
+    };
     let mut found = Vec::new();
     for (class, row) in scores.chunks_exact(anchors.max(1)).enumerate() {
         for (anchor, score) in row.iter().enumerate() {
-            if *score > confidence && score.is_finite() {
+            let is_candidate = *score > confidence
+                && score.is_finite()
+                && (config.labels == Labels::All || is_best(anchor, class, *score));
+            if is_candidate {
                 let index = (anchor * classes + class) as u32;
                 found.push(Candidate {
                     inverted_score: !score.to_bits(),

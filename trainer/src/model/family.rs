@@ -1,9 +1,10 @@
 //! Which networks there are, and how they are called.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
-use super::yolo9::Yolo9Size;
+use super::yolo9::{self, Yolo9Size};
 use super::yolox::YoloxSize;
 
 /// Networks of one design.
@@ -61,6 +62,15 @@ impl Family {
         }
     }
 
+    /// The layers that `freeze=N` takes the first N of, in LibreYOLO's order.
+    #[must_use]
+    pub fn layer_groups(self) -> &'static [&'static str] {
+        match self {
+            Self::Yolo9 => &yolo9::LAYER_GROUPS,
+            Self::Yolox => &["backbone", "head"],
+        }
+    }
+
     #[must_use]
     pub fn pixels(self) -> Pixels {
         match self {
@@ -95,6 +105,18 @@ impl Architecture {
         Yolo9Size::ALL.into_iter().map(Self::Yolo9).chain(yolox)
     }
 
+    /// The network that the setting `model` names: `yolo9-t`, or a weights file named after one, as
+    /// `LibreYOLO9t.pt` is.
+    #[must_use]
+    pub fn of_model(model: &str) -> Option<Self> {
+        let name = if is_weights_file(model) {
+            Path::new(model).file_stem()?.to_str()?
+        } else {
+            model
+        };
+        name.parse().ok()
+    }
+
     #[must_use]
     pub fn family(self) -> Family {
         match self {
@@ -111,6 +133,13 @@ impl Architecture {
             Self::Yolox(size) => size.name(),
         }
     }
+}
+
+/// Whether the setting `model` is a file, not an architecture.
+#[must_use]
+pub fn is_weights_file(model: &str) -> bool {
+    let extension = Path::new(model).extension();
+    extension.is_some_and(|extension| extension == "pt" || extension == "safetensors")
 }
 
 /// As the command line takes it: `yolo9-t`.
@@ -150,6 +179,20 @@ mod tests {
             assert_eq!(Family::of_name(family.name()), Some(family));
         }
         assert_eq!(Family::of_name("rtdetr"), None);
+    }
+
+    #[test]
+    fn files_are_named_after_what_they_hold() {
+        let small = Some(Architecture::Yolox(YoloxSize::S));
+        for name in [
+            "yolox-s",
+            "LibreYOLOXs.pt",
+            "weights/LibreYOLOXs.safetensors",
+        ] {
+            assert_eq!(Architecture::of_model(name), small, "{name}");
+        }
+        assert_eq!(Architecture::of_model("best.pt"), None);
+        assert_eq!(Architecture::of_model("LibreYOLOXs.onnx"), None);
     }
 
     #[test]

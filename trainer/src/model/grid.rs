@@ -36,7 +36,6 @@ impl AnchorGrid {
     }
 
     /// Column and row of each anchor's cell, `[A, 2]`.
-    #[must_use]
     pub fn cells(&self) -> Tensor {
         &self.points / &self.strides - 0.5
     }

@@ -13,7 +13,7 @@ mod variables;
 mod yolo9;
 mod yolox;
 
-pub use family::{Architecture, Family, ParseArchitectureError, Pixels};
+pub use family::{Architecture, Family, ParseArchitectureError, Pixels, is_weights_file};
 pub use grid::{AnchorGrid, STRIDES};
 pub use network::{HeadOutputs, Network, NetworkConfig};
 pub use state::{LoadError, LoadReport, ShapeMismatch};

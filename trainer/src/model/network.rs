@@ -44,8 +44,8 @@ pub struct Network {
 
 #[derive(Debug)]
 enum Body {
-    Yolo9(Yolo9),
-    Yolox(Yolox),
+    Yolo9(Box<Yolo9>),
+    Yolox(Box<Yolox>),
 }
 
 impl NetworkConfig {
@@ -135,8 +135,8 @@ impl Network {
         let variables = RefCell::default();
         let scope = Scope::root(&variables, device);
         let body = match &mut config {
-            NetworkConfig::Yolo9(config) => Body::Yolo9(Yolo9::new(&scope, config)),
-            NetworkConfig::Yolox(config) => Body::Yolox(Yolox::new(&scope, config)),
+            NetworkConfig::Yolo9(config) => Body::Yolo9(Box::new(Yolo9::new(&scope, config))),
+            NetworkConfig::Yolox(config) => Body::Yolox(Box::new(Yolox::new(&scope, config))),
         };
         let sync = scope.sync();
         Self {

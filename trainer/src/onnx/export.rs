@@ -16,7 +16,7 @@ use super::proto::{
 use crate::checkpoint::{Checkpoint, Metadata, read_safetensors};
 use crate::config::Code;
 use crate::libtorch;
-use crate::model::{Network, NetworkConfig};
+use crate::model::{Family, Network, NetworkConfig};
 use crate::run_dir::replace_file;
 use crate::train::TrainError;
 
@@ -65,9 +65,10 @@ impl fmt::Display for ExportReport {
     }
 }
 
-/// Writes the averaged weights of a checkpoint as an ONNX network: images `[B, 3, H, W]`, RGB from 0 to 1, in;
-/// `[B, 4 + classes, anchors]`, boxes x1, y1, x2, y2 in pixels and class probabilities, out. Normalisations are folded
-/// into the convolutions, and the auxiliary branch is left out.
+/// Writes the averaged weights of a checkpoint as an ONNX network, in LibreYOLO's form for the family. Images `[B, 3, H,
+/// W]` of its pixels go in. Of YOLO9 come out `[B, 4 + classes, anchors]`, boxes x1, y1, x2, y2 in pixels and class
+/// probabilities; of YOLOX `[B, anchors, 5 + classes]`, centre and sides in pixels, objectness and class probabilities.
+/// Normalisations are folded into the convolutions, and the auxiliary branch is left out.
 ///
 /// # Errors
 /// When the checkpoint can't be used, or the file can't be written.
@@ -108,6 +109,10 @@ pub fn export(config: &ExportConfig) -> Result<ExportReport, TrainError> {
         .map(|stride| (side / stride).pow(2))
         .iter()
         .sum();
+    let output = match shape.family() {
+        Family::Yolo9 => [4 + shape.classes(), anchors],
+        Family::Yolox => [anchors, 5 + shape.classes()],
+    };
     let model = Model {
         ir_version: IR_VERSION,
         producer_name: "gpurun-train".to_owned(),
@@ -115,7 +120,7 @@ pub fn export(config: &ExportConfig) -> Result<ExportReport, TrainError> {
         graph: Some(graph.finish(
             &predictions,
             value("images", batch.clone(), &[3, side, side]),
-            value("output", batch, &[4 + shape.classes(), anchors]),
+            value("output", batch, &output),
         )),
         opset_import: vec![OperatorSet {
             domain: String::new(),

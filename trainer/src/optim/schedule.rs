@@ -9,6 +9,11 @@ pub enum Decay {
     Linear,
     /// Along half a cosine wave.
     Cosine,
+    /// Along half a cosine wave, after a warm-up that rises with the square of time, and constant in the last epochs.
+    CosineToPlateau {
+        /// How many.
+        epochs: u64,
+    },
 }
 
 /// A schedule's shape; a step is one update of the optimizer.
@@ -45,6 +50,11 @@ impl Schedule {
         Self(config)
     }
 
+    #[cfg(test)]
+    pub(super) fn config(&self) -> &ScheduleConfig {
+        &self.0
+    }
+
     /// Learning rate of the step with this index, from 0.
     #[must_use]
     pub fn learning_rate(&self, step: u64) -> f64 {
@@ -52,13 +62,19 @@ impl Schedule {
         let start = config.warmup_start.min(config.learning_rate);
         let end = config.learning_rate * config.min_ratio;
         if let Some(share) = self.warmup_share(step) {
+            let share = match config.decay {
+                Decay::Linear | Decay::Cosine => share,
+                Decay::CosineToPlateau { .. } => share * share,
+            };
             return start + (config.learning_rate - start) * share;
         }
         let fall = config.learning_rate - end;
         let progress = self.progress(step);
         match config.decay {
             Decay::Linear => config.learning_rate - fall * progress,
-            Decay::Cosine => end + 0.5 * fall * (1.0 + (PI * progress).cos()),
+            Decay::Cosine | Decay::CosineToPlateau { .. } => {
+                end + 0.5 * fall * (1.0 + (PI * progress).cos())
+            }
         }
     }
 
@@ -86,9 +102,16 @@ impl Schedule {
 
     /// How much of the fall is over.
     fn progress(&self, step: u64) -> f64 {
-        let total = self.0.epochs * self.0.steps_per_epoch;
+        let plateau = match self.0.decay {
+            Decay::Linear | Decay::Cosine => 0,
+            Decay::CosineToPlateau { epochs } => epochs,
+        };
+        let end = self.0.epochs.saturating_sub(plateau) * self.0.steps_per_epoch;
         let warmup = self.warmup_steps();
-        ratio(step - warmup, total.saturating_sub(warmup).max(1))
+        if plateau > 0 && step >= end && (step > warmup || warmup == 0) {
+            return 1.0;
+        }
+        ratio(step - warmup, end.saturating_sub(warmup).max(1))
     }
 }
 

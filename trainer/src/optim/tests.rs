@@ -7,9 +7,9 @@ use serde_json::Value;
 use tch::{Device, Kind, Tensor};
 
 use super::*;
-use crate::loss::{Yolo9Loss, pad_targets};
+use crate::loss::{Yolo9Loss, YoloxLoss, pad_targets};
 use crate::model::{Group, Network, Parameter, Yolo9Config, Yolo9Size};
-use crate::testing::{Tensors, distance};
+use crate::testing::{Tensors, distance, yolox};
 
 fn golden() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/yolo9_golden.json");
@@ -152,6 +152,77 @@ fn the_first_four_steps_follow_the_reference() {
             assert!(
                 (found / expected - 1.0).abs() < 5e-2,
                 "{name}: {found}, not {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn yoloxs_learning_rates_equal_the_reference() {
+    let schedule = Schedule::new(ScheduleConfig {
+        decay: Decay::CosineToPlateau { epochs: 3 },
+        min_ratio: 0.05,
+        warmup_epochs: 2,
+        epochs: 12,
+        ..*schedule().config()
+    });
+    let facts = yolox::facts();
+    let table = facts["lr_table_12ep_2it"].as_array().expect("a table");
+    assert_eq!(table.len(), 25);
+    for row in table {
+        let step = row[0].as_u64().expect("a step");
+        let expected = row[1].as_f64().expect("a number");
+        let found = schedule.learning_rate(step);
+        assert!(
+            (found - expected).abs() < 1e-15,
+            "step {step}: {found}, not {expected}"
+        );
+    }
+}
+
+/// Two: by the fourth, a rounding of the input moves LibreYOLO's own loss by a fifth, as anchors change targets.
+#[test]
+fn yoloxs_first_steps_follow_the_reference() {
+    let facts = yolox::facts();
+    for size in yolox::SIZES {
+        let model = yolox::network(size);
+        let mut ema = Ema::new(
+            &model,
+            EmaConfig {
+                decay: 0.9998,
+                ..EmaConfig::default()
+            },
+        );
+        let config = OptimizerConfig {
+            momentum: 0.9,
+            ..OptimizerConfig::default()
+        };
+        let mut sgd = Optimizer::new(model.parameters(), config);
+        let golden = &facts[size.name()]["trajectory"];
+        let steps = golden["steps"].as_array().expect("steps");
+        for (step, (expected, rate)) in steps.iter().zip([1e-5, 2e-5]).enumerate() {
+            sgd.set_learning_rate(rate);
+            let outputs = model.forward_train(&yolox::images());
+            let items = YoloxLoss::default().compute(&outputs, &yolox::targets());
+            sgd.zero_grad().expect("dropped");
+            items.total.backward();
+            sgd.step().expect("stepped");
+            ema.update(&model).expect("updated");
+            let (found, expected) = (items.total.double_value(&[]), yolox::floats(expected)[0]);
+            let allowed = if step == 0 { 1e-4 } else { 1e-3 };
+            assert!(
+                (found / expected - 1.0).abs() < allowed,
+                "size {size}, step {step}: {found}, not {expected}"
+            );
+        }
+        let parameters = sum(model.parameters().into_iter().map(|p| p.tensor));
+        let average = ema.model().state_dict().into_iter().map(|(_, it)| it);
+        let average = sum(average.filter(|tensor| tensor.kind() == Kind::Float));
+        for (found, name) in [(parameters, "sum_params"), (average, "sum_ema")] {
+            let expected = golden[name].as_f64().expect("a number");
+            assert!(
+                (found / expected - 1.0).abs() < 1e-4,
+                "size {size}, {name}: {found}, not {expected}"
             );
         }
     }

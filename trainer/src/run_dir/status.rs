@@ -16,6 +16,7 @@ const REFRESH: Duration = Duration::from_secs(2);
 /// What stays the same for one process of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFacts {
+    pub model_family: String,
     pub model_size: String,
     pub total_epochs: u32,
     /// Counted from 1.
@@ -55,7 +56,7 @@ impl StatusFile {
             schema_version: Some(SCHEMA_VERSION),
             state: Some(State::Running),
             pid: Some(std::process::id()),
-            model_family: Some("yolo9".to_owned()),
+            model_family: Some(facts.model_family.clone()),
             model_size: Some(facts.model_size.clone()),
             task: Some("detect".to_owned()),
             save_dir: Some(run_dir.path().display().to_string()),
@@ -241,6 +242,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let run = RunDir::open(dir.path()).unwrap();
         let facts = RunFacts {
+            model_family: "yolo9".to_owned(),
             model_size: "t".to_owned(),
             total_epochs: 4,
             start_epoch,

@@ -11,11 +11,12 @@ use crate::config::Code;
 use crate::data::{Batch, Epoch};
 use crate::dist::{Collective, Group};
 use crate::loss::LossItems;
+use crate::model::Family;
 use crate::run_dir::Progress;
 use crate::signal::Signals;
 
 /// Sums over the batches of an epoch; their means are what is reported.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct LossSums {
     /// Batches learnt from. As many steps, unless a step takes several.
     pub(super) steps: u64,
@@ -69,13 +70,11 @@ impl Learner {
         mut tick: impl FnMut(Progress),
     ) -> Result<EpochEnd, TrainError> {
         let begin = Instant::now();
-        let mut sums = match &position {
-            Some(position) => LossSums::from(position),
-            None => LossSums {
-                parts: vec![0.0; self.model.family().loss_parts().len()],
-                ..LossSums::default()
-            },
-        };
+        let has_mosaics = (epoch as usize) < self.mosaic_epochs;
+        self.loss.set_mosaics(has_mosaics);
+        let mut sums = position
+            .as_ref()
+            .map_or_else(|| LossSums::of(self.model.family()), LossSums::from);
         let mut images = 0.0;
         let first_batch = position.map_or(0, |position| position.batch);
         let first_batch = usize::try_from(first_batch).unwrap_or(usize::MAX);
@@ -178,6 +177,15 @@ impl Learner {
 }
 
 impl LossSums {
+    /// Before the first step.
+    fn of(family: Family) -> Self {
+        Self {
+            steps: 0,
+            total: 0.0,
+            parts: vec![0.0; family.loss_parts().len()],
+        }
+    }
+
     /// Where the epoch stands, with this batch to come.
     pub(super) fn at(&self, batch: usize) -> Position {
         Position {

@@ -16,7 +16,7 @@ use crate::config::{Scheduler, TrainConfig};
 use crate::data::{AugmentConfig, Loader, LoaderConfig, Padding};
 use crate::dist::{Collective, Group, Shard, SyncGroup};
 use crate::loss::Loss;
-use crate::model::Network;
+use crate::model::{Family, Network};
 use crate::optim::{Decay, Ema, Optimizer, Schedule, ScheduleConfig};
 
 /// Decoded images that the processes of a machine keep in memory between epochs, so that a small set is decoded once.
@@ -30,6 +30,8 @@ pub(super) struct Learner {
     pub(super) schedule: Schedule,
     pub(super) loss: Loss,
     pub(super) loader: Loader,
+    /// Epochs that have mosaics.
+    pub(super) mosaic_epochs: usize,
     pub(super) precision: Precision,
     /// Batches whose losses are averaged in a step.
     pub(super) batches_per_step: usize,
@@ -92,6 +94,7 @@ impl Learner {
             optimizer,
             schedule: Schedule::new(schedule(config, steps)),
             loader,
+            mosaic_epochs: mosaic_epochs(config),
             group,
         })
     }
@@ -131,7 +134,12 @@ fn resolve_batch(
     }
     let (rank, world) = group.map_or((0, 1), |group| (group.rank(), group.world()));
     if rank == 0 {
-        config.batch = autobatch::choose(config, model, || most_targets(train, model), world)?;
+        config.batch = autobatch::choose(
+            config,
+            model,
+            || most_targets(train, model, config.mixup > 0.0),
+            world,
+        )?;
     }
     if let Some(group) = group {
         let found = Tensor::from_slice(&[i64::from(config.batch)]);
@@ -144,15 +152,16 @@ fn resolve_batch(
 }
 
 /// Of the fullest image, whose number of objects decides what the loss takes.
-fn most_targets(train: &SplitData, model: &Network) -> usize {
+fn most_targets(train: &SplitData, model: &Network, has_mixup: bool) -> usize {
     let classes = usize::try_from(model.config().classes()).unwrap_or(usize::MAX);
     let counts = train.samples.iter().map(|sample| {
         // A file that can't be read is left out of the training too.
         let labels = train.annotations.labels(sample, classes);
         labels.map_or(0, |labels| labels.boxes.len())
     });
-    // A mosaic holds four images' objects.
-    counts.max().unwrap_or(0).max(1) * 4
+    // A mosaic holds four images' objects, and one that is blended with another a fifth's.
+    let images = if has_mixup { 5 } else { 4 };
+    counts.max().unwrap_or(0).max(1) * images
 }
 
 /// The training images, this process's share of each batch.
@@ -162,7 +171,6 @@ fn train_loader(
     device: Device,
     group: Option<&Group>,
 ) -> LoaderConfig {
-    let epochs = config.epochs as usize;
     let processes = group.map_or(1, Group::local_world);
     LoaderConfig {
         threads: loader_threads(config.workers, device, processes),
@@ -172,15 +180,26 @@ fn train_loader(
         shard: group.map_or_else(Shard::default, Group::shard),
         augment: Some(AugmentConfig {
             mosaic: config.mosaic,
-            mosaic_until: AugmentConfig::mosaic_epochs(epochs, config.no_aug_epochs as usize),
+            mixup: config.mixup,
+            mixup_scale: config.mixup_scale,
+            degrees: config.degrees,
+            shear: config.shear,
+            mosaic_until: mosaic_epochs(config),
             translate: config.translate,
             scale: config.mosaic_scale,
             hsv: config.hsv_prob,
             flip_horizontal: config.flip_prob,
-            ..AugmentConfig::default()
+            ..match config.family {
+                Family::Yolo9 => AugmentConfig::default(),
+                Family::Yolox => AugmentConfig::yolox(),
+            }
         }),
         ..LoaderConfig::train(config.imgsz, config.batch as usize)
     }
+}
+
+fn mosaic_epochs(config: &TrainConfig) -> usize {
+    AugmentConfig::mosaic_epochs(config.epochs as usize, config.no_aug_epochs as usize)
 }
 
 /// As a checkpoint names it.
@@ -224,6 +243,9 @@ fn schedule(config: &TrainConfig, steps_per_epoch: u64) -> ScheduleConfig {
         decay: match config.scheduler {
             Scheduler::Linear => Decay::Linear,
             Scheduler::Cosine => Decay::Cosine,
+            Scheduler::YoloxCosine => Decay::CosineToPlateau {
+                epochs: config.no_aug_epochs.into(),
+            },
         },
         learning_rate: config.lr0,
         warmup_start: config.warmup_lr_start,

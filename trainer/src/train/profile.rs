@@ -255,7 +255,7 @@ fn phases(learner: &mut Learner, batch: &Batch, sum: &mut Composition) -> Result
         last = Instant::now();
         elapsed.as_secs_f64() * 1e3
     };
-    let images = to_input(batch, device)?;
+    let images = to_input(batch, device, learner.model.family().pixels())?;
     sum.to_device += lap();
     learner.optimizer.zero_grad()?;
     let outputs = learner

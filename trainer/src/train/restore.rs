@@ -30,6 +30,7 @@ pub(super) fn settings(
     for assignment in explicit {
         config.assign(assignment)?;
     }
+    config.check_family(explicit)?;
     config.resume = Resume::From(path.to_owned());
     if training.finished_epochs >= config.epochs {
         let message = format!(

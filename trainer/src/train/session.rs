@@ -83,6 +83,7 @@ impl Session {
         run_dir.write_config(&record)?;
         let history = History::begin(&run_dir, epoch + 1, row.as_deref())?;
         let facts = RunFacts {
+            model_family: metadata.model_family.clone(),
             model_size: metadata.size.clone(),
             total_epochs: config.epochs,
             start_epoch: epoch + 1,

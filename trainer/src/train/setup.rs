@@ -11,6 +11,7 @@ use super::restore;
 use super::source::Source;
 use crate::config::{Assignment, Code, TrainConfig};
 use crate::dist::{Group, Member};
+use crate::model::{Architecture, Family};
 use crate::run_dir::RunDir;
 
 /// A run that can start.
@@ -46,6 +47,7 @@ impl Setup {
         let local = member.as_ref().map_or(1, |member| member.local_world);
         limit_threads(local);
         let source = Source::read(&config)?;
+        let config = of_family(config, source.family()?, explicit)?;
         let (config, continued) = match &source {
             Source::Resume { checkpoint, path } => (
                 restore::settings(config, checkpoint, path, explicit)?,
@@ -83,6 +85,33 @@ impl Setup {
             continued,
         })
     }
+}
+
+/// The settings for a network of this family: what a weights file holds is known only now.
+fn of_family(
+    config: TrainConfig,
+    family: Family,
+    explicit: &[Assignment],
+) -> Result<TrainConfig, TrainError> {
+    let model = explicit.iter().rfind(|typed| typed.key == "model");
+    let asked = model.and_then(|typed| Architecture::of_model(&typed.value));
+    if let Some(asked) = asked.filter(|asked| asked.family() != family) {
+        let message = format!(
+            "model={asked} is of family {}, and the weights are of {family}",
+            asked.family()
+        );
+        return Err(
+            TrainError::new(Code::ModelLoadFailed, "ValueError", message)
+                .suggest("Weights of one family can't start or go on in the other"),
+        );
+    }
+    let config = if config.family == family {
+        config
+    } else {
+        TrainConfig::of_family(family, explicit)?
+    };
+    config.check_family(explicit)?;
+    Ok(config)
 }
 
 /// Whether each of `world` processes gets as many images of a batch.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::TrainError;
 use crate::checkpoint::{Checkpoint, StateDict, read_safetensors};
 use crate::config::{Code, Resume, TrainConfig};
-use crate::model::{Architecture, Family};
+use crate::model::{Architecture, Family, NetworkConfig, is_weights_file};
 
 /// What a network starts from.
 pub(super) enum Source {
@@ -21,6 +21,18 @@ pub(super) enum Source {
 }
 
 impl Source {
+    /// Family of the network.
+    ///
+    /// # Errors
+    /// When tensors are of none.
+    pub(super) fn family(&self) -> Result<Family, TrainError> {
+        Ok(match self {
+            Source::Scratch(architecture) => architecture.family(),
+            Source::Weights { state, .. } => architecture(state)?.family(),
+            Source::Resume { checkpoint, .. } => architecture(&checkpoint.model)?.family(),
+        })
+    }
+
     /// Reads what `model`, `pretrained` and `resume` name.
     ///
     /// # Errors
@@ -32,7 +44,7 @@ impl Source {
             Resume::Last if is_file => resume(PathBuf::from(&config.model)),
             Resume::Last => resume(config.project.join(&config.name).join("weights/last.pt")),
             Resume::No if is_file && config.pretrained => weights(Path::new(&config.model)),
-            Resume::No => architecture(&config.model)
+            Resume::No => Architecture::of_model(&config.model)
                 .map(Source::Scratch)
                 .ok_or_else(|| unknown(&config.model)),
         }
@@ -50,7 +62,7 @@ pub(super) fn weights(path: &Path) -> Result<Source, TrainError> {
             "FileNotFoundError",
             format!("no such weights: {}", path.display()),
         );
-        return Err(match architecture(&path.to_string_lossy()) {
+        return Err(match Architecture::of_model(&path.to_string_lossy()) {
             Some(architecture) => error.suggest(format!(
                 "model={architecture}, or pretrained=false, trains from scratch"
             )),
@@ -95,34 +107,33 @@ fn resume(path: PathBuf) -> Result<Source, TrainError> {
     })
 }
 
-fn is_weights_file(model: &str) -> bool {
-    let extension = Path::new(model).extension();
-    extension.is_some_and(|extension| extension == "pt" || extension == "safetensors")
-}
-
-/// A family that this trainer knows.
+/// The tensors must be of the family that the checkpoint names, and that of this trainer's.
 fn check_family(checkpoint: &Checkpoint, path: &Path) -> Result<(), TrainError> {
     let family = &checkpoint.metadata.model_family;
-    if Family::of_name(family).is_some() {
+    let refused = |message| TrainError::new(Code::ModelLoadFailed, "ValueError", message);
+    let Some(named) = Family::of_name(family) else {
+        let known = Family::ALL.map(Family::name).join(" or ");
+        let message = format!("{} is of family {family}, not {known}", path.display());
+        return Err(refused(message));
+    };
+    let found = architecture(&checkpoint.model)?.family();
+    if found == named {
         return Ok(());
     }
-    let known = Family::ALL.map(Family::name).join(", ");
-    let message = format!("{} is of family {family}, not {known}", path.display());
-    Err(TrainError::new(
-        Code::ModelLoadFailed,
-        "ValueError",
-        message,
-    ))
+    let message = format!(
+        "{} says that it is of family {named}, and its tensors are of {found}",
+        path.display()
+    );
+    Err(refused(message))
 }
 
-/// The network in `yolo9-t`, `LibreYOLO9t.pt` and the like.
-fn architecture(model: &str) -> Option<Architecture> {
-    let name = if is_weights_file(model) {
-        Path::new(model).file_stem()?.to_str()?
-    } else {
-        model
-    };
-    name.parse().ok()
+/// The network that tensors are of.
+///
+/// # Errors
+/// When they are of none.
+pub(super) fn architecture(state: &StateDict) -> Result<NetworkConfig, TrainError> {
+    NetworkConfig::of_state_dict(state)
+        .map_err(|e| TrainError::new(Code::ModelLoadFailed, "RuntimeError", e.to_string()))
 }
 
 fn unknown(model: &str) -> TrainError {
@@ -146,18 +157,6 @@ mod tests {
     use crate::model::Yolo9Size;
 
     const TINY: Architecture = Architecture::Yolo9(Yolo9Size::T);
-
-    #[test]
-    fn files_are_named_after_what_they_hold() {
-        for name in [
-            "yolo9-t",
-            "LibreYOLO9t.pt",
-            "weights/LibreYOLO9t.safetensors",
-        ] {
-            assert_eq!(architecture(name), Some(TINY), "{name}");
-        }
-        assert_eq!(architecture("best.pt"), None);
-    }
 
     fn read(model: &str, pretrained: bool, resume: Resume) -> Result<Source, TrainError> {
         Source::read(&TrainConfig {
@@ -184,7 +183,7 @@ mod tests {
     fn missing_models_end_with_four() {
         for (model, resume) in [
             ("LibreYOLO9t.pt", Resume::No),
-            ("yolox-s", Resume::No),
+            ("yolov5-s", Resume::No),
             ("yolo9-t", Resume::From("none/last.pt".into())),
             ("none/last.pt", Resume::Last),
         ] {

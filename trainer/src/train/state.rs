@@ -5,7 +5,7 @@ use tch::{Cuda, Device};
 use super::error::TrainError;
 use super::precision::Scaler;
 use super::restore::{load, load_all};
-use super::source::Source;
+use super::source::{Source, architecture};
 use crate::checkpoint::{Best, Position};
 use crate::config::{Code, Freeze, TrainConfig};
 use crate::model::{Network, NetworkConfig};
@@ -173,7 +173,12 @@ fn check_position(position: Option<&Position>, model: &Network) -> Result<(), Tr
 /// Takes the selected layers out of training.
 fn freeze(model: &Network, selected: &Freeze) -> Result<(), TrainError> {
     let refused = |message: String| Err(TrainError::new(Code::WrongType, "ValueError", message));
-    for (selector, prefixes) in selected.prefixes() {
+    let selectors = selected.prefixes(model.family());
+    let selectors = match selectors {
+        Ok(selectors) => selectors,
+        Err(reason) => return refused(format!("freeze {reason}")),
+    };
+    for (selector, prefixes) in selectors {
         let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
         let is_group = selector.parse::<usize>().is_ok();
         // Without the auxiliary branch its groups are empty.
@@ -191,9 +196,4 @@ fn freeze(model: &Network, selected: &Freeze) -> Result<(), TrainError> {
         );
     }
     Ok(())
-}
-
-pub(super) fn architecture(state: &[(String, tch::Tensor)]) -> Result<NetworkConfig, TrainError> {
-    NetworkConfig::of_state_dict(state)
-        .map_err(|e| TrainError::new(Code::ModelLoadFailed, "RuntimeError", e.to_string()))
 }

@@ -10,6 +10,7 @@ use crate::config::Code;
 use crate::data::Batch;
 use crate::dist::Collective;
 use crate::loss::{LossItems, pad_targets};
+use crate::model::Pixels;
 use crate::shim::device::empty_cache;
 
 impl Learner {
@@ -47,7 +48,7 @@ impl Learner {
         self.optimizer.zero_grad()?;
         let mut whole: Option<LossItems> = None;
         for batch in batches {
-            let images = to_input(batch, self.device)?;
+            let images = to_input(batch, self.device, self.model.family().pixels())?;
             let size = batch.len().div_ceil(self.parts);
             for start in (0..batch.len()).step_by(size) {
                 let length = size.min(batch.len() - start);
@@ -117,8 +118,12 @@ impl Learner {
     }
 }
 
-/// A batch's pixels on the device as `[B, 3, H, W]`, RGB from 0 to 1.
-pub(super) fn to_input(batch: &Batch, device: Device) -> Result<Tensor, TrainError> {
+/// A batch's pixels on the device as a network wants them, `[B, 3, H, W]`.
+pub(super) fn to_input(
+    batch: &Batch,
+    device: Device,
+    pixels: Pixels,
+) -> Result<Tensor, TrainError> {
     let shape = [
         batch.len() as i64,
         3,
@@ -126,7 +131,11 @@ pub(super) fn to_input(batch: &Batch, device: Device) -> Result<Tensor, TrainErr
         i64::from(batch.width),
     ];
     let bytes = Tensor::f_from_data_size(&batch.images, &shape, Kind::Uint8)?;
-    let pixels = bytes.f_to_device(device)?.f_to_kind(Kind::Float)? / 255.0;
+    let floats = bytes.f_to_device(device)?.f_to_kind(Kind::Float)?;
+    let pixels = match pixels {
+        Pixels::Rgb => floats / 255.0,
+        Pixels::Bgr255 => floats.f_flip([1])?,
+    };
     if device == Device::Cpu {
         // Convolutions on a CPU are faster with NHWC in memory.
         return Ok(pixels

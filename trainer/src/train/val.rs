@@ -11,9 +11,8 @@ use super::error::TrainError;
 use super::learner::{loader_threads, padding};
 use super::restore::load_all;
 use super::setup::{load_data, read_split};
-use super::source::{Source, weights};
-use super::state::architecture;
-use super::validate::{Validator, ValidatorConfig};
+use super::source::{Source, architecture, weights};
+use super::validate::{Validator, ValidatorConfig, labels_of};
 use crate::checkpoint::Checkpoint;
 use crate::config::{Code, TrainConfig, ValConfig};
 use crate::eval::NmsConfig;
@@ -66,6 +65,7 @@ pub fn val(config: &ValConfig, signals: &Signals) -> Result<ValReport, TrainErro
         confidence: config.conf as f32,
         iou: config.iou as f32,
         max_detections: config.max_det as usize,
+        labels: labels_of(shape.family()),
         ..NmsConfig::default()
     };
     let validator = ValidatorConfig {

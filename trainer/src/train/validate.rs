@@ -10,8 +10,8 @@ use super::learner::loader_threads;
 use super::step::to_input;
 use crate::config::TrainConfig;
 use crate::data::{Loader, LoaderConfig, Padding};
-use crate::eval::{Detection, GroundTruth, NmsConfig, evaluate, metrics, multi_label};
-use crate::model::Network;
+use crate::eval::{Detection, GroundTruth, Labels, NmsConfig, evaluate, metrics, suppress};
+use crate::model::{Family, Network};
 use crate::signal::Signals;
 
 /// Detections per image and class that COCO counts.
@@ -55,6 +55,7 @@ impl ValidatorConfig {
             padding,
             nms: NmsConfig {
                 max_detections: config.max_det as usize,
+                labels: labels_of(config.family),
                 ..NmsConfig::default()
             },
         }
@@ -100,11 +101,11 @@ impl Validator {
             if signals.stop().is_some() {
                 return Ok(None);
             }
-            let images = to_input(&batch, device)?;
+            let images = to_input(&batch, device, model.family().pixels())?;
             clock.preprocess += clock.lap();
             let predictions = to_floats(&model.forward_eval(&images))?;
             clock.inference += clock.lap();
-            detections.extend(multi_label(
+            detections.extend(suppress(
                 &predictions,
                 self.classes,
                 &batch.infos,
@@ -148,6 +149,14 @@ fn coco_truths(split: &SplitData) -> Option<Vec<Vec<GroundTruth>>> {
         Some(truths.collect())
     };
     split.samples.iter().enumerate().map(of_image).collect()
+}
+
+/// As LibreYOLO counts the classes of a box.
+pub(super) fn labels_of(family: Family) -> Labels {
+    match family {
+        Family::Yolo9 => Labels::All,
+        Family::Yolox => Labels::Best,
+    }
 }
 
 fn to_floats(predictions: &Tensor) -> Result<Vec<f32>, TrainError> {

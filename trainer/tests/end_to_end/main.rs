@@ -8,3 +8,4 @@ mod selection;
 mod settings;
 mod several;
 mod support;
+mod yolox;

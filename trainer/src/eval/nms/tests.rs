@@ -26,7 +26,7 @@ fn overlaps_go_within_a_class_only() {
         ([0.0, 0.0, 10.0, 9.0], &[0.8, 0.5]),
         ([50.0, 50.0, 60.0, 60.0], &[0.7, 0.0009]),
     ]);
-    let found = multi_label(&near, 2, &[info(4, (100, 100))], &NmsConfig::default());
+    let found = suppress(&near, 2, &[info(4, (100, 100))], &NmsConfig::default());
     let brief: Vec<(usize, f32)> = found
         .iter()
         .map(|detection| (detection.class, detection.score))
@@ -42,7 +42,7 @@ fn boxes_come_back_in_original_pixels_and_clipped() {
         ([-5.0, 10.0, 40.0, 60.0], &[0.9]),
         ([90.0, 60.0, 95.0, 70.0], &[0.8]),
     ]);
-    let found = multi_label(&one, 1, &[info(0, (200, 100))], &NmsConfig::default());
+    let found = suppress(&one, 1, &[info(0, (200, 100))], &NmsConfig::default());
     // The second lies wholly below the image, in the padding.
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].corners, [0.0, 20.0, 80.0, 100.0]);
@@ -57,7 +57,7 @@ fn what_is_not_finite_is_passed_over() {
         ([0.0, 0.0, 10.0, 10.0], &[f32::INFINITY]),
         ([0.0, 0.0, 10.0, 10.0], &[0.3]),
     ]);
-    let found = multi_label(&bad, 1, &[info(0, (100, 100))], &NmsConfig::default());
+    let found = suppress(&bad, 1, &[info(0, (100, 100))], &NmsConfig::default());
     assert_eq!(
         found
             .iter()
@@ -65,7 +65,7 @@ fn what_is_not_finite_is_passed_over() {
             .collect::<Vec<_>>(),
         [0.3]
     );
-    assert!(multi_label(&[], 1, &[], &NmsConfig::default()).is_empty());
+    assert!(suppress(&[], 1, &[], &NmsConfig::default()).is_empty());
 }
 
 /// Suppression as the definition says it: per class, every pair, then the best over all classes.
@@ -147,7 +147,7 @@ fn the_short_cut_equals_the_definition() {
             .flat_map(|(image, info)| by_definition(image, classes, info, &config))
             .collect();
         assert!(expected.len() > 30);
-        let found = multi_label(&batch, classes, &infos, &config);
+        let found = suppress(&batch, classes, &infos, &config);
         assert_eq!(found.len(), expected.len());
         for (found, expected) in found.iter().zip(&expected) {
             assert_eq!(found, expected);

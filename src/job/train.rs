@@ -3,6 +3,7 @@
 use super::{
     keys::{KEYS, Key},
     layer::Layer,
+    networks,
 };
 use crate::document::DocumentError;
 use gpurun_lifecycle::Engine;
@@ -143,10 +144,21 @@ fn model(
     gpu: &GpuRequest,
     engine: Engine,
 ) -> Result<ModelTraining, DocumentError> {
+    let model = layer.text(Key::Model).unwrap_or(DEFAULT_MODEL);
+    if engine == Engine::GpurunTrain && !networks::is_trainable(model) {
+        return Err(layer.error(
+            Key::Model,
+            format!("gpurun-train has no network `{model}`"),
+            format!(
+                "it has {} and files ending in .pt or .safetensors; engine = \"libreyolo\" has more",
+                networks::names()
+            ),
+        ));
+    }
     let device = device(layer, gpu, engine)?;
     let batch = batch(layer, device.split(',').count())?;
     Ok(ModelTraining {
-        model: layer.text(Key::Model).unwrap_or(DEFAULT_MODEL).to_owned(),
+        model: model.to_owned(),
         epochs: layer.integer(Key::Epochs, 1)?,
         batch,
         image_size: image_size(layer)?,

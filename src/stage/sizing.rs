@@ -1,6 +1,6 @@
 //! How much disk a job needs. Disk is paid by what is allocated, and can't grow.
 
-use crate::job::{JobSpec, StagedData, Train};
+use crate::job::{JobSpec, StagedData, Train, checkpoint_megabytes};
 use gpurun_lifecycle::Engine;
 use gpurun_pricing::Gigabytes;
 use rust_decimal::Decimal;
@@ -34,9 +34,9 @@ pub(crate) fn disk_need(job: &JobSpec, data: Option<&StagedData>) -> DiskNeed {
             let period = model.save_period.map_or(SAVE_PERIOD, i64::unsigned_abs);
             // best.pt and last.pt, and last.pt once more while it is replaced.
             let files = 3 + epochs.checked_div(period).unwrap_or(0);
-            files * checkpoint_bytes(&model.model)
+            files * MEGABYTE * checkpoint_megabytes(&model.model)
         }
-        Some(Train::Command(_)) => 10 * checkpoint_bytes(""),
+        Some(Train::Command(_)) => 10 * MEGABYTE * checkpoint_megabytes(""),
         None => 0,
     };
     let engine = match job.engine {
@@ -55,18 +55,4 @@ pub(crate) fn disk_need(job: &JobSpec, data: Option<&StagedData>) -> DiskNeed {
         engine,
         advised: Gigabytes::new(advised.max(Decimal::ONE)),
     }
-}
-
-/// What one checkpoint takes: weights, their running average, a second copy of it and the momentum,
-/// 16 bytes a parameter (measured: 35 MB for yolo9-t). A model that isn't known is taken for a large one.
-fn checkpoint_bytes(model: &str) -> u64 {
-    let name = model.to_ascii_lowercase().replace(['-', '_'], "");
-    let megabytes = match name.trim_end_matches(".pt") {
-        "yolo9t" | "libreyolo9t" => 36,
-        "yolo9s" | "libreyolo9s" => 126,
-        "yolo9m" | "libreyolo9m" => 352,
-        "yolo9c" | "libreyolo9c" => 446,
-        _ => 500,
-    };
-    megabytes * MEGABYTE
 }

@@ -5,6 +5,7 @@ use gpurun_train::config::{
 };
 use std::path::PathBuf;
 
+use gpurun_train::model::Family;
 use gpurun_train::onnx::ExportConfig;
 use gpurun_train::train::Window;
 
@@ -38,7 +39,7 @@ const USAGE: &str = "\
 Usage: gpurun-train <command> [key=value ...] [--json]
 
 Commands:
-  train   train YOLO9 on a dataset in YOLO layout
+  train   train YOLO9 or YOLOX on a dataset in YOLO layout
   val     COCO figures of a checkpoint
   export  write a checkpoint's network as an ONNX file
   profile measure a few training steps: what bounds them, images a second, memory
@@ -161,8 +162,8 @@ const EXPORT_HELP: &str = "\
 Usage: gpurun-train export model=best.pt [imgsz=N] [batch=1] [dynamic=false] [output=FILE.onnx] [--json]
 
 Writes the network with its averaged weights, without the auxiliary branch and before suppression of duplicates:
-images [batch, 3, imgsz, imgsz], RGB from 0 to 1, in; [batch, 4 + classes, anchors] out. imgsz is that of the
-training, dynamic=true leaves the batch open, and the file lies beside the checkpoint unless output= says where.
+images [batch, 3, imgsz, imgsz] in (YOLO9: RGB from 0 to 1; YOLOX: BGR from 0 to 255), [batch, 4 + classes, anchors]
+or, of YOLOX, [batch, anchors, 5 + classes] out. imgsz is that of the training, dynamic=true leaves the batch open, and the file lies beside the checkpoint unless output= says where.
 ";
 
 fn export_settings(words: &[String]) -> Result<ExportConfig, ConfigError> {
@@ -227,14 +228,17 @@ fn is_flag(key: &str) -> bool {
 
 fn train_help() -> String {
     let defaults = TrainConfig::default();
+    let yolox = TrainConfig::of_family(Family::Yolox, &[]).unwrap_or_default();
     let mut help =
         "Usage: gpurun-train train data=DATA.yaml [key=value ...] [--json]\n\n".to_owned();
     for info in KEYS {
         let default = (info.get)(&defaults).to_string();
-        let default = if default.is_empty() {
-            default
-        } else {
-            format!(" [{default}]")
+        let of_yolox = (info.get)(&yolox).to_string();
+        let default = match (default.as_str(), info.name) {
+            ("", _) => default,
+            (_, "model") => format!(" [{default}]"),
+            _ if default == of_yolox => format!(" [{default}]"),
+            _ => format!(" [{default}; YOLOX: {of_yolox}]"),
         };
         help.push_str(&format!("  {:<16} {}{default}\n", info.name, info.help));
     }

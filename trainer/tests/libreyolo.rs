@@ -30,10 +30,11 @@ fn python() -> Option<PathBuf> {
 /// A short training on drawn shapes, long enough that something is detected.
 struct Run {
     dir: tempfile::TempDir,
+    model: &'static str,
 }
 
 impl Run {
-    fn new(epochs: u32) -> Run {
+    fn new(model: &'static str, epochs: u32) -> Run {
         let dir = tempfile::tempdir().unwrap();
         generate(
             &dir.path().join("shapes"),
@@ -45,7 +46,7 @@ impl Run {
             },
         )
         .unwrap();
-        let run = Run { dir };
+        let run = Run { dir, model };
         run.train(&[&format!("epochs={epochs}"), "name=r"]);
         run
     }
@@ -54,7 +55,7 @@ impl Run {
         let status = Command::new(env!("CARGO_BIN_EXE_gpurun-train"))
             .args([
                 "train",
-                "model=yolo9-t",
+                &format!("model={}", self.model),
                 "data=shapes/data.yaml",
                 "imgsz=128",
                 "batch=8",
@@ -103,8 +104,18 @@ impl Run {
 
 #[test]
 fn our_weights_are_theirs() {
+    go_to_and_fro("yolo9-t");
+}
+
+#[test]
+fn our_yolox_is_theirs() {
+    go_to_and_fro("yolox-n");
+}
+
+/// Trained here, measured there, resumed there, resumed here.
+fn go_to_and_fro(model: &'static str) {
     let Some(python) = python() else { return };
-    let run = Run::new(12);
+    let run = Run::new(model, 12);
 
     let output = run
         .libreyolo(&python)
@@ -185,7 +196,7 @@ fn our_weights_are_theirs() {
 #[test]
 fn their_monitor_opens_our_run() {
     let Some(python) = python() else { return };
-    let run = Run::new(1);
+    let run = Run::new("yolo9-t", 1);
     let mut monitor =
         Monitor::start(
             run.libreyolo(&python)

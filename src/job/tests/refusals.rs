@@ -168,3 +168,17 @@ fn values_out_of_range_are_refused_before_money() {
         refused("", &["--gpu", "cpu", &flag], &["can't name a run"]);
     }
 }
+
+#[test]
+fn a_network_that_does_not_exist_is_refused_before_money() {
+    refused(
+        "[train]\nmodel = 'yolo9-x'\n[data]\nsource = 'cells'\n[box]\ngpu = 'cpu'\n",
+        &[],
+        &[
+            "job.toml:2:9",
+            "gpurun-train has no network `yolo9-x`",
+            "yolo9-t, yolo9-s",
+            "yolox-n",
+        ],
+    );
+}

@@ -204,10 +204,12 @@ impl TrainConfig {
             return refused(format!("aux_weight: {family} has no auxiliary head"));
         }
         if self.family == Family::Yolo9 && self.mixup > 0.0 {
-            return refused(format!(
-                "mixup={} is YOLOX's here, not {family}'s",
-                self.mixup
-            ));
+            let reason = format!("mixup={} is YOLOX's here, not {family}'s", self.mixup);
+            return refused(reason).map_err(|error| {
+                error.suggest(
+                    "LibreYOLO's is another one: leave mixup out, or train with engine = \"libreyolo\"",
+                )
+            });
         }
         let groups = self.freeze.prefixes(self.family);
         groups.map_err(|reason| ConfigError::new(Code::WrongType, format!("freeze {reason}")))?;

@@ -89,14 +89,8 @@ pub(super) fn instance(machine: &Machine) -> Option<Instance> {
         "booting" => InstanceState::Creating,
         "active" => InstanceState::Running,
         "terminating" => InstanceState::Destroying,
-        "unhealthy" | "preempted" => InstanceState::Broken,
-        // A word that is new since is no reason to end a box: it gets the time that a new one gets.
-        _ => InstanceState::Creating,
+        _ => InstanceState::Broken,
     };
-    let is_ordinary = matches!(
-        machine.status.as_str(),
-        "booting" | "active" | "terminating"
-    );
     let is_running = state == InstanceState::Running;
     let kind = machine.instance_type.as_ref();
     let endpoint = |host: &String| SshEndpoint {
@@ -124,7 +118,7 @@ pub(super) fn instance(machine: &Machine) -> Option<Instance> {
             "booting" | "terminating" => Some(HourlyRate::ZERO),
             _ => kind.map(running),
         },
-        message: (!is_ordinary).then(|| format!("it is {}", machine.status)),
+        message: (state == InstanceState::Broken).then(|| format!("it is {}", machine.status)),
     })
 }
 
@@ -246,7 +240,7 @@ mod tests {
         let new = of("migrating").expect("listed");
         assert_eq!(
             (new.state, new.message.as_deref()),
-            (InstanceState::Creating, Some("it is migrating"))
+            (InstanceState::Broken, Some("it is migrating"))
         );
         assert_eq!(new.price, active.price, "nobody says that it is free");
     }

@@ -244,7 +244,7 @@ async fn a_key_that_is_none_is_not_quoted() {
         let cloud = Arc::new((vendor.start)(strict()).expect("a free port"));
         let key = "half-a-key-\n-123456";
         let config = CloudConfig {
-            key: Some(key.into()),
+            key: vec![key.into()],
             ..SimTime::config(&cloud)
         };
         let said = Said::default();

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use tch::Tensor;
+use tch::{Device, Kind, Tensor};
+
+use crate::model::Network;
 
 /// Tensors of a file by name.
 pub(crate) struct Tensors(Vec<(String, Tensor)>);
@@ -58,6 +60,32 @@ pub(crate) fn distance(a: &Tensor, b: &Tensor) -> f64 {
     (a - b).abs().max().double_value(&[])
 }
 
+/// Numbers in [0, 1) that look random: of a tensor's index and of its number.
+pub(crate) fn noise(shape: &[i64], row: usize) -> Tensor {
+    let count: i64 = shape.iter().product();
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+    let phase = row as f64 * 78.233;
+    let waves = (Tensor::arange(count, (Kind::Double, Device::Cpu)) * 12.9898 + phase).sin();
+    let waves = waves * 43_758.545_3;
+    (&waves - waves.floor()).view(shape)
+}
+
+/// Gives a network weights of a formula in place of those it drew: the generator is shared with the tests that run
+/// beside.
+pub(crate) fn redraw(model: &Network, seed: usize) {
+    let drawn = model.parameters().into_iter().enumerate();
+    for (row, parameter) in drawn {
+        let shape = parameter.tensor.size();
+        if shape.len() == 4 || parameter.name.contains("reg_preds") {
+            let fan_in: i64 = shape[1..].iter().product();
+            #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+            let bound = 1.0 / (fan_in as f64).sqrt();
+            let values = (noise(&shape, 1000 * seed + row) * 2.0 - 1.0) * bound;
+            tch::no_grad(|| parameter.tensor.shallow_clone().copy_(&values));
+        }
+    }
+}
+
 /// What LibreYOLO's YOLOX computes, as `tests/data/make_yolox_golden.py` wrote it down.
 pub(crate) mod yolox {
     use std::fs;
@@ -65,6 +93,7 @@ pub(crate) mod yolox {
 
     use tch::{Device, Kind, Tensor};
 
+    use super::noise;
     use crate::loss::pad_targets;
     use crate::model::{Network, YoloxConfig, YoloxSize};
 
@@ -81,16 +110,6 @@ pub(crate) mod yolox {
 
     pub(crate) fn floats(list: &serde_json::Value) -> Vec<f64> {
         serde_json::from_value(list.clone()).expect("a list of numbers")
-    }
-
-    /// Numbers in [0, 1) that look random: of a tensor's index and of its number.
-    fn noise(shape: &[i64], row: usize) -> Tensor {
-        let count: i64 = shape.iter().product();
-        #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
-        let phase = row as f64 * 78.233;
-        let waves = (Tensor::arange(count, (Kind::Double, Device::Cpu)) * 12.9898 + phase).sin();
-        let waves = waves * 43_758.545_3;
-        (&waves - waves.floor()).view(shape)
     }
 
     /// Bytes as pixels, `[3, 3, 128, 128]`.

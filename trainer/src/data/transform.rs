@@ -306,6 +306,48 @@ mod tests {
     }
 
     #[test]
+    fn a_background_is_left_as_it_is_where_that_is_asked() {
+        let mut plain = vec![0; 3 * 32 * 32];
+        letterbox(&picture(32, 32), &[], CANVAS, &mut plain);
+        for background_as_it_is in [false, true] {
+            let config = AugmentConfig {
+                flip_horizontal: 1.0,
+                background_as_it_is,
+                ..AugmentConfig::default()
+            };
+            let mut out = vec![0; 3 * 32 * 32];
+            let mut random = Rng::with_seed(1);
+            augment(
+                &picture(32, 32),
+                &[],
+                &config,
+                CANVAS,
+                &mut random,
+                &mut out,
+            );
+            assert_eq!(out == plain, background_as_it_is);
+        }
+    }
+
+    #[test]
+    fn only_so_many_boxes_are_learnt() {
+        let box_ = PixelBox {
+            class: 0,
+            corners: [1.0, 1.0, 9.0, 9.0],
+        };
+        let mut out = vec![0; 3 * 32 * 32];
+        let targets = augment(
+            &picture(32, 32),
+            &[box_; 60],
+            &AugmentConfig::yolox(),
+            CANVAS,
+            &mut Rng::with_seed(1),
+            &mut out,
+        );
+        assert_eq!(targets.len(), 50);
+    }
+
+    #[test]
     fn the_last_epochs_have_no_mosaic() {
         assert_eq!(AugmentConfig::mosaic_epochs(100, 15), 85);
         assert_eq!(AugmentConfig::mosaic_epochs(15, 15), 0);

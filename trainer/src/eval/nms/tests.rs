@@ -37,6 +37,25 @@ fn overlaps_go_within_a_class_only() {
 }
 
 #[test]
+fn the_best_class_alone_counts_where_that_is_asked() {
+    let boxes = predictions(&[
+        ([0.0, 0.0, 10.0, 10.0], &[0.4, 0.9, 0.1]),
+        ([50.0, 50.0, 60.0, 60.0], &[0.7, 0.7, 0.2]),
+        ([70.0, 70.0, 80.0, 80.0], &[0.0, 0.0, 0.3]),
+    ]);
+    let found = |labels| {
+        let config = NmsConfig {
+            labels,
+            ..NmsConfig::default()
+        };
+        let found = suppress(&boxes, 3, &[info(0, (100, 100))], &config);
+        found.iter().map(|it| it.class).collect::<Vec<_>>()
+    };
+    assert_eq!(found(Labels::Best), [1, 0, 2]);
+    assert_eq!(found(Labels::All).len(), 7);
+}
+
+#[test]
 fn boxes_come_back_in_original_pixels_and_clipped() {
     let one = predictions(&[
         ([-5.0, 10.0, 40.0, 60.0], &[0.9]),

@@ -7,9 +7,10 @@ use tch::{Device, Kind, Tensor};
 
 use super::{flatten, share_from_first, unflatten};
 use crate::dist::{Collective, Group, Shard, SyncGroup, together};
-use crate::loss::{Yolo9Loss, pad_targets};
-use crate::model::{Network, Yolo9Config, Yolo9Size};
+use crate::loss::{Loss, pad_targets};
+use crate::model::{Architecture, Family, Network, NetworkConfig, Yolo9Size, YoloxSize};
 use crate::optim::{Optimizer, OptimizerConfig};
+use crate::testing::redraw;
 
 const BATCH: usize = 6;
 const STEPS: usize = 3;
@@ -18,14 +19,10 @@ const LOSS_TOLERANCE: f64 = 2e-6;
 /// Of what the steps changed, for each tensor: the loss's rounding, as three steps amplify it (2.5e-5 measured).
 const CHANGE_TOLERANCE: f64 = 1e-4;
 
-fn network() -> Network {
-    let config = Yolo9Config {
-        size: Yolo9Size::T,
-        nc: 3,
-        class_width: None,
-        aux: true,
-    };
+fn network(architecture: Architecture, seed: usize) -> Network {
+    let config = NetworkConfig::scratch(architecture, 3, true);
     let mut model = Network::new(config, Device::Cpu);
+    redraw(&model, seed);
     model.make_double();
     model.to_channels_last();
     model
@@ -56,14 +53,16 @@ fn learn(model: &Network, group: Option<&'static Group>) -> (Vec<Tensor>, Vec<f6
         share_from_first(group, &model.float_tensors()).unwrap();
     }
     let config = OptimizerConfig {
-        learning_rate: 0.01,
+        learning_rate: match model.family() {
+            Family::Yolo9 => 0.01,
+            Family::Yolox => 0.001,
+        },
         ..OptimizerConfig::default()
     };
     let mut optimizer = Optimizer::new(model.parameters(), config);
-    let loss = Yolo9Loss {
-        group: group.map(|group| group as &dyn Collective),
-        ..Yolo9Loss::default()
-    };
+    let group_of_loss = group.map(|group| group as &dyn Collective);
+    let mut loss = Loss::new(model.family(), 0.25, group_of_loss);
+    loss.set_mosaics(false);
     let share = group.map_or_else(Shard::default, Group::shard).of(BATCH);
     let pixels = images().narrow(0, share.start as i64, share.len() as i64);
     let targets = pad_targets(&targets()[share]);
@@ -88,14 +87,22 @@ fn learn(model: &Network, group: Option<&'static Group>) -> (Vec<Tensor>, Vec<f6
 
 #[test]
 fn two_and_three_processes_learn_what_one_does() {
-    tch::manual_seed(3);
-    let alone = network();
+    learn_together(Architecture::Yolo9(Yolo9Size::T));
+}
+
+#[test]
+fn two_and_three_processes_learn_what_one_does_of_yolox() {
+    learn_together(Architecture::Yolox(YoloxSize::N));
+}
+
+fn learn_together(architecture: Architecture) {
+    let alone = network(architecture, 0);
     let start: Vec<Tensor> = alone.float_tensors().iter().map(Tensor::copy).collect();
     let (expected, expected_losses) = learn(&alone, None);
     for world in [2, 3] {
         let networks = (0..world).map(|rank| {
             // All but the first begin elsewhere: the first one's weights must reach them.
-            let model = network();
+            let model = network(architecture, rank as usize);
             if rank == 0 {
                 for (mut tensor, start) in model.float_tensors().into_iter().zip(&start) {
                     tensor.copy_(start);

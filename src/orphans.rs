@@ -1,13 +1,15 @@
 //! Boxes with our label that the ledger doesn't know, or whose run it has closed.
 
 use crate::error::Result;
-use crate::observe::instances;
+use crate::observe;
 use crate::shell::Shell;
 use crate::ui::format;
 use crate::volumes::{self, VolumeRow};
 use chrono::{DateTime, Utc};
+use futures_util::future::join;
 use gpurun_lifecycle::Phase;
 use gpurun_pricing::HourlyRate;
+use gpurun_providers::Provider;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -51,50 +53,43 @@ pub(crate) async fn find(shell: &Shell) -> Result<Orphans> {
         .map(|run| run.label.as_str())
         .collect();
     let ours: BTreeSet<String> = shell.ledger.labels()?.into_iter().collect();
-    let mut orphans = Orphans::default();
-    for provider in &shell.providers {
-        let boxes = match instances(provider.as_ref()).await {
-            Ok(boxes) => boxes,
-            Err(error) => {
-                orphans.unread.push(error.to_string());
-                continue;
-            }
+    let providers: Vec<&dyn Provider> = shell.providers.iter().map(AsRef::as_ref).collect();
+    let (listed, volumes) = join(observe::boxes(&providers), volumes::list(shell)).await;
+    let (boxes, unread) = listed;
+    let idle = volumes.idle(&listing.runs);
+    let unread = unread.iter().map(ToString::to_string).chain(idle.unread);
+    let mut orphans = Orphans {
+        unread: unread.collect(),
+        idle_volumes: idle.volumes,
+        ..Orphans::default()
+    };
+    for (provider, one) in boxes {
+        let Some(label) = one.label.filter(|label| label.starts_with("gpurun-")) else {
+            continue;
         };
-        for one in boxes {
-            let Some(label) = one.label.filter(|label| label.starts_with("gpurun-")) else {
-                continue;
-            };
-            if open.contains(&label) {
-                continue;
+        if open.contains(&label) {
+            continue;
+        }
+        let run = ours
+            .contains(&label)
+            .then(|| label.trim_start_matches("gpurun-").to_owned());
+        let whose = match &run {
+            Some(run) if unreadable.contains(label.as_str()) => {
+                format!("run {run} can't be read")
             }
-            let run = ours
-                .contains(&label)
-                .then(|| label.trim_start_matches("gpurun-").to_owned());
-            let whose = match &run {
-                Some(run) if unreadable.contains(label.as_str()) => {
-                    format!("run {run} can't be read")
-                }
-                Some(run) => format!("run {run} is closed"),
-                None => "no run of this ledger".to_owned(),
-            };
-            orphans.boxes.push(Orphan {
-                provider: provider.name().to_owned(),
-                id: one.id,
-                run,
-                whose,
-                label,
-                state: one.state.to_string(),
-                created_at: one.created_at,
-                burn_per_hour: one.price,
-            });
-        }
-    }
-    let idle = volumes::list(shell).await.idle(&listing.runs);
-    orphans.idle_volumes = idle.volumes;
-    for unread in idle.unread {
-        if !orphans.unread.contains(&unread) {
-            orphans.unread.push(unread);
-        }
+            Some(run) => format!("run {run} is closed"),
+            None => "no run of this ledger".to_owned(),
+        };
+        orphans.boxes.push(Orphan {
+            provider: provider.to_owned(),
+            id: one.id,
+            run,
+            whose,
+            label,
+            state: one.state.to_string(),
+            created_at: one.created_at,
+            burn_per_hour: one.price,
+        });
     }
     Ok(orphans)
 }

@@ -102,14 +102,13 @@ pub(crate) fn disk(
     data: Option<&StagedData>,
     local: bool,
 ) -> Gigabytes {
-    let needed = || stage::disk_need(&job.spec, data).advised;
-    let (usual, least) = if local {
-        (settings.local_disk, Gigabytes::ZERO)
+    let need = stage::disk_need(&job.spec, data);
+    let usual = if local {
+        settings.local_disk.unwrap_or(need.advised)
     } else {
-        (None, SMALLEST_RENTED)
+        // Each checkpoint lies there twice until it was fetched from the outbox.
+        let outbox = Gigabytes::new(Gigabytes::from_bytes(need.checkpoints).amount().ceil());
+        (need.advised + outbox).max(SMALLEST_RENTED)
     };
-    job.spec
-        .disk
-        .or(usual)
-        .unwrap_or_else(|| needed().max(least))
+    job.spec.disk.unwrap_or(usual)
 }

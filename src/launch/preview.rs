@@ -112,20 +112,15 @@ impl Preview {
         } else {
             ""
         };
-        let mut lines = vec![
-            format!(" offer     {}", self.offer),
-            format!(" prices    {}", self.prices),
-            format!(" cap       {}", self.cap),
-            format!(
-                " cost      {most}{} for {}",
-                self.estimate.total, self.estimate.hours
-            ),
-        ];
-        if self.spare_offers > 0 {
-            lines.insert(1, format!(" else      {}", self.spare()));
-        }
-        lines.extend(self.volume.iter().map(|line| format!(" volume    {line}")));
-        lines.extend(self.notes.iter().map(|note| format!(" note      {note}")));
+        let line = |label: &str, text: &str| format!(" {label:<9} {text}");
+        let mut lines = vec![line("offer", &self.offer)];
+        lines.extend(self.spare().map(|spare| line("else", &spare)));
+        lines.push(line("prices", &self.prices));
+        lines.extend(self.volume.iter().map(|volume| line("volume", volume)));
+        lines.extend(self.notes.iter().map(|note| line("note", note)));
+        lines.push(line("cap", &self.cap));
+        let cost = format!("{most}{} for {}", self.estimate.total, self.estimate.hours);
+        lines.push(line("cost", &cost));
         for line in &self.estimate.lines {
             lines.push(format!(
                 "           {:<11} {} = {}",
@@ -139,13 +134,14 @@ impl Preview {
         lines
     }
 
-    fn spare(&self) -> String {
+    fn spare(&self) -> Option<String> {
         let limit = self
             .price_limit
             .map_or_else(String::new, |limit| format!(", up to {limit}"));
         match self.spare_offers {
-            1 => format!("1 more offer if it fails{limit}"),
-            more => format!("{more} more offers if it fails{limit}"),
+            0 => None,
+            1 => Some(format!("1 more offer if it fails{limit}")),
+            more => Some(format!("{more} more offers if it fails{limit}")),
         }
     }
 

@@ -151,8 +151,3 @@ fn way_into(run: &RunRecord, one: &Instance) -> Option<WayIn> {
         access,
     })
 }
-
-/// Every box of the account at one provider.
-pub(crate) async fn instances(provider: &dyn Provider) -> Result<Vec<Instance>> {
-    provider.list_mine().await
-}

@@ -4,7 +4,7 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use futures_util::future::join_all;
 use gpurun_pricing::{HourlyRate, Offer};
-use gpurun_providers::{Account, OfferRequest, Provider, Volume, VolumeRequest};
+use gpurun_providers::{Account, Instance, OfferRequest, Provider, Volume, VolumeRequest};
 use std::fmt;
 use std::time::Duration;
 
@@ -20,7 +20,11 @@ pub(crate) struct Unread {
 
 impl fmt::Display for Unread {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.provider, self.why)
+        // An error of a provider begins with its name.
+        match self.why.strip_prefix(self.provider) {
+            Some(_) => formatter.write_str(&self.why),
+            None => write!(formatter, "{}: {}", self.provider, self.why),
+        }
     }
 }
 
@@ -38,6 +42,18 @@ pub(crate) type AccountState = std::result::Result<Account, String>;
 /// Every account, in the order of its provider.
 pub(crate) async fn accounts(providers: &[&dyn Provider]) -> Vec<AccountState> {
     ask_each(providers, async |provider| provider.account().await).await
+}
+
+/// Every box of every account, with its provider's name.
+pub(crate) async fn boxes(
+    providers: &[&dyn Provider],
+) -> (Vec<(&'static str, Instance)>, Vec<Unread>) {
+    let list = async |provider: &dyn Provider| {
+        let listed = provider.list_mine().await?;
+        let named = listed.into_iter().map(|one| (provider.name(), one));
+        Ok(named.collect())
+    };
+    ask_all(providers, list).await
 }
 
 /// Every volume of every account, with its provider's name.

@@ -5,8 +5,8 @@ mod instance;
 mod market;
 mod training;
 
-pub(crate) use instance::{instances, way_in};
-pub(crate) use market::{AccountState, accounts, search_all, volume, volume_rate, volumes};
+pub(crate) use instance::way_in;
+pub(crate) use market::{AccountState, accounts, boxes, search_all, volume, volume_rate, volumes};
 use training::Told;
 pub(crate) use training::never_launched;
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::case::Failure;
 use super::cases::CASES;
 use super::report::{CaseResult, Report, Verdict};
 use crate::provider::{OfferRequest, Provider};
@@ -33,6 +34,43 @@ pub trait World: Send + Sync {
     fn patience(&self) -> Duration {
         Duration::from_secs(60)
     }
+
+    /// Lets this go wrong from now on; `false` where it can't be brought about.
+    fn trouble(&self, _trouble: Trouble) -> bool {
+        false
+    }
+
+    /// Nothing goes wrong any more.
+    fn calm(&self) {}
+}
+
+/// What can go wrong at a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The next `rent` is carried out, and its answer never comes.
+    RentAnswerLost,
+    /// The next `rent` is carried out, and answered by a server error.
+    RentAnswersError,
+    /// Somebody else takes what the next `rent` asks for.
+    OfferTaken,
+    /// The next `rent` is refused for coming too soon.
+    RentTooSoon,
+    /// The next look at a box is refused for coming too soon; in as many forms as the provider has, this one of them.
+    LookTooSoon(u8),
+    /// Looks and lists are answered 200, with nothing.
+    EmptyAnswers,
+    /// Looks and lists are answered by somebody's web page.
+    WebPages,
+    /// Looks and lists are answered by half of what was to come.
+    TornAnswers,
+    /// The key is refused, whatever is asked.
+    KeyRefused,
+    /// A `destroy` is refused.
+    DestroyRefused,
+    /// A `destroy` is accepted, and nothing comes of it.
+    DestroyIgnored,
+    /// The next `start` gives back a box without its GPUs.
+    StartWithoutGpus,
 }
 
 /// Tries one provider.
@@ -44,7 +82,8 @@ pub async fn run(harness: &dyn Harness) -> Report {
             Ok(world) if !(case.applies)(&world.client().capabilities()) => Verdict::DoesNotApply,
             Ok(world) => match (case.run)(world.as_ref()).await {
                 Ok(()) => Verdict::Passed,
-                Err(failure) => Verdict::Failed(failure.to_string()),
+                Err(Failure::NotHere) => Verdict::Untried,
+                Err(Failure::Failed(why)) => Verdict::Failed(why),
             },
         };
         report.results.push(CaseResult {

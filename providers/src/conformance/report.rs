@@ -20,6 +20,8 @@ pub enum Verdict {
     Passed,
     /// The provider doesn't claim the ability the case is about.
     DoesNotApply,
+    /// This world can't bring about the trouble that the case is about.
+    Untried,
     Failed(String),
 }
 
@@ -50,6 +52,7 @@ impl fmt::Display for Report {
             match verdict {
                 Verdict::Passed => writeln!(f, "pass  {provider}: {case}")?,
                 Verdict::DoesNotApply => writeln!(f, "n/a   {provider}: {case}")?,
+                Verdict::Untried => writeln!(f, "---   {provider}: {case}")?,
                 Verdict::Failed(why) => writeln!(f, "FAIL  {provider}: {case}: {why}")?,
             }
         }

@@ -4,30 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gpurun_pricing::{Gigabytes, GpuRequest, Offer, RateCard};
-use gpurun_providers::conformance::{self, Harness, World};
+use gpurun_pricing::{Gigabytes, GpuRequest};
+use gpurun_providers::conformance::{self, Harness, Trouble, Verdict, World};
 use gpurun_providers::local::{Local, LocalConfig};
-use gpurun_providers::{
-    Account, CLOUDS, Capabilities, CloudConfig, Instance, OfferRequest, Provider, RegistryConfig,
-    RentRequest, Result, Volumes, registry,
-};
+use gpurun_providers::{CLOUDS, CloudConfig, OfferRequest, Provider, RegistryConfig, registry};
 use rust_decimal::Decimal;
 use tempfile::TempDir;
 
-use crate::harness::SIMULATED;
-
-/// What a provider that lies does wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lie {
-    None,
-    DestroysNothing,
-    StopsNothing,
-    ListsNothing,
-    ForgetsLabels,
-    ChargesNothingWhileStopped,
-    IgnoresPriceLimit,
-    KeepsNoLabelUnique,
-}
+use crate::harness::{Liar, Lie, SIMULATED, Simulated};
 
 struct LocalHarness(Lie);
 
@@ -54,10 +38,7 @@ impl Harness for LocalHarness {
 impl World for LocalWorld {
     fn client(&self) -> Box<dyn Provider> {
         let local = Local::new(LocalConfig::new(self.folder.path().join("local")));
-        Box::new(Liar {
-            local,
-            lie: self.lie,
-        })
+        Box::new(Liar::new(Box::new(local), self.lie))
     }
 
     fn request(&self) -> OfferRequest {
@@ -74,96 +55,46 @@ impl World for LocalWorld {
     }
 }
 
-/// A local provider that is honest but for one thing.
-struct Liar {
-    local: Local,
+/// A cloud's client that handles trouble carelessly.
+struct CarelessHarness(Simulated, Lie);
+
+struct CarelessWorld {
+    honest: Box<dyn World>,
     lie: Lie,
 }
 
-impl Liar {
-    fn dress(&self, mut instance: Instance) -> Instance {
-        match self.lie {
-            Lie::ForgetsLabels => instance.label = None,
-            Lie::ChargesNothingWhileStopped => {
-                instance.price = instance.price.map(|_| "9".parse().expect("a price"))
-            }
-            _ => {}
-        }
-        instance
+#[async_trait]
+impl Harness for CarelessHarness {
+    fn provider(&self) -> &'static str {
+        self.0.provider()
+    }
+
+    async fn world(&self) -> Result<Box<dyn World>, String> {
+        let honest = self.0.world().await?;
+        let lie = self.1;
+        Ok(Box::new(CarelessWorld { honest, lie }))
     }
 }
 
-#[async_trait]
-impl Provider for Liar {
-    fn name(&self) -> &'static str {
-        self.local.name()
+impl World for CarelessWorld {
+    fn client(&self) -> Box<dyn Provider> {
+        Box::new(Liar::new(self.honest.client(), self.lie))
     }
 
-    fn capabilities(&self) -> Capabilities {
-        self.local.capabilities()
+    fn request(&self) -> OfferRequest {
+        self.honest.request()
     }
 
-    async fn rate_card(&self, offer: &Offer) -> Result<RateCard> {
-        self.local.rate_card(offer).await
+    fn patience(&self) -> Duration {
+        Duration::ZERO
     }
 
-    async fn search(&self, request: &OfferRequest) -> Result<Vec<Offer>> {
-        let mut request = request.clone();
-        if self.lie == Lie::IgnoresPriceLimit {
-            request.max_price = None;
-        }
-        self.local.search(&request).await
+    fn trouble(&self, trouble: Trouble) -> bool {
+        self.honest.trouble(trouble)
     }
 
-    async fn rent(&self, request: &RentRequest) -> Result<Instance> {
-        let mut request = request.clone();
-        if self.lie == Lie::KeepsNoLabelUnique {
-            let taken = self.local.list_mine().await?.len();
-            request.label = format!("{}-{taken}", request.label);
-        }
-        Ok(self.dress(self.local.rent(&request).await?))
-    }
-
-    async fn describe(&self, id: &str) -> Result<Option<Instance>> {
-        Ok(self
-            .local
-            .describe(id)
-            .await?
-            .map(|instance| self.dress(instance)))
-    }
-
-    async fn list_mine(&self) -> Result<Vec<Instance>> {
-        let listed = self.local.list_mine().await?;
-        let shown = listed.into_iter().filter(|_| self.lie != Lie::ListsNothing);
-        Ok(shown.map(|instance| self.dress(instance)).collect())
-    }
-
-    async fn start(&self, id: &str) -> Result<()> {
-        self.local.start(id).await
-    }
-
-    async fn stop(&self, id: &str) -> Result<()> {
-        if self.lie == Lie::StopsNothing {
-            Ok(())
-        } else {
-            self.local.stop(id).await
-        }
-    }
-
-    async fn destroy(&self, id: &str) -> Result<()> {
-        if self.lie == Lie::DestroysNothing {
-            Ok(())
-        } else {
-            self.local.destroy(id).await
-        }
-    }
-
-    async fn account(&self) -> Result<Account> {
-        self.local.account().await
-    }
-
-    fn volumes(&self) -> Option<&dyn Volumes> {
-        self.local.volumes()
+    fn calm(&self) {
+        self.honest.calm();
     }
 }
 
@@ -183,6 +114,9 @@ async fn every_registered_provider_conforms() {
     harnesses.extend(SIMULATED.map(|vendor| Box::new(vendor) as _));
     let report = conformance::run_all(&all_providers(), &harnesses).await;
     assert!(report.is_clean(), "\n{report}");
+    let mut untried = report.results.iter();
+    let untried = untried.find(|it| it.verdict == Verdict::Untried && it.provider != "local");
+    assert_eq!(untried, None, "a simulator brings all troubles about");
 }
 
 #[tokio::test]
@@ -228,5 +162,42 @@ async fn every_lie_is_found_out() {
             report.failures().any(|failed| failed.case == case),
             "{lie:?} passed `{case}`:\n{report}"
         );
+    }
+}
+
+#[tokio::test]
+async fn every_carelessness_is_found_out() {
+    // A cloud that can do everything: no case is left out for it.
+    let [vendor, ..] = SIMULATED;
+    let garbled = "a garbled answer is neither an empty list nor a box that is gone";
+    let refused = "a refused key is neither an empty list nor a box that is gone";
+    for (lie, cases) in [
+        (
+            Lie::RentsAgain,
+            &["a rent that was done and answered by nothing, or by an error, made one box"][..],
+        ),
+        (
+            Lie::ForgivesFailedRents,
+            &[
+                "an offer that is taken is no capacity, and makes nothing",
+                "a rent that came too soon makes nothing",
+            ],
+        ),
+        (Lie::TakesFailedLooksForGone, &[garbled, refused]),
+        (Lie::TakesFailedListsForEmpty, &[garbled, refused]),
+        (Lie::SaysDestroyed, &["a refused destroy is told"]),
+        (
+            Lie::ForgetsWhatItDestroys,
+            &["a destroy that is accepted and not done leaves the box in sight"],
+        ),
+        (Lie::BelievesInGpus, &["a start without GPUs is seen"]),
+    ] {
+        let report = conformance::run(&CarelessHarness(vendor, lie)).await;
+        for case in cases {
+            assert!(
+                report.failures().any(|failed| failed.case == *case),
+                "{lie:?} passed `{case}`:\n{report}"
+            );
+        }
     }
 }

@@ -1,19 +1,23 @@
 //! Simulated vendors as worlds for the conformance suite.
 
+mod liar;
 mod sim;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gpurun_clouds::{Cloud, SimConfig, SimError, lambda, runpod, vast};
+use gpurun_clouds::{
+    Armed, Cloud, Fault, Operation, SimConfig, SimError, TooMany, lambda, runpod, vast,
+};
 use gpurun_pricing::Gigabytes;
-use gpurun_providers::conformance::{Harness, World};
+use gpurun_providers::conformance::{Harness, Trouble, World};
 use gpurun_providers::lambda::Lambda;
 use gpurun_providers::runpod::RunPod;
 use gpurun_providers::vast::Vast;
 use gpurun_providers::{CloudConfig, OfferRequest, Provider};
 use rust_decimal::Decimal;
 
+pub(crate) use liar::{Liar, Lie};
 pub(crate) use sim::{SimTime, strict};
 
 /// A vendor's simulator and our client for it.
@@ -78,5 +82,48 @@ impl World for SimWorld {
     fn request(&self) -> OfferRequest {
         let gpu = self.vendor.gpu.parse().expect("a GPU of the table");
         OfferRequest::new(gpu, Gigabytes::new(Decimal::from(20)))
+    }
+
+    fn trouble(&self, trouble: Trouble) -> bool {
+        for fault in faults(trouble) {
+            self.cloud.arm(fault);
+        }
+        true
+    }
+
+    fn calm(&self) {
+        self.cloud.disarm();
+    }
+}
+
+/// The same in the simulators' words.
+fn faults(trouble: Trouble) -> Vec<Armed> {
+    let next = |operation, fault| vec![Armed::once(fault).on(operation)];
+    let looks = |fault: Fault| {
+        let of = |operation| Armed::always(fault.clone()).on(operation);
+        [Operation::Show, Operation::List].map(of).to_vec()
+    };
+    let too_soon = |form| Fault::TooManyRequests { form };
+    match trouble {
+        Trouble::RentAnswerLost => next(Operation::Create, Fault::DropAfterCommit),
+        Trouble::RentAnswersError => {
+            next(Operation::Create, Fault::ErrorAfterCommit { status: 500 })
+        }
+        Trouble::OfferTaken => vec![Fault::OfferGone.into()],
+        Trouble::RentTooSoon => next(Operation::Create, too_soon(TooMany::Text)),
+        Trouble::LookTooSoon(form) => {
+            let forms = [TooMany::Text, TooMany::Json, TooMany::RetryAfter];
+            let form = forms[usize::from(form) % forms.len()];
+            next(Operation::Show, too_soon(form))
+        }
+        Trouble::EmptyAnswers => looks(Fault::EmptyBody),
+        Trouble::WebPages => looks(Fault::HtmlBody),
+        Trouble::TornAnswers => looks(Fault::TruncatedBody),
+        Trouble::KeyRefused => vec![Armed::always(Fault::AuthExpired)],
+        Trouble::DestroyRefused => vec![Armed::always(Fault::DestroyRefused)],
+        Trouble::DestroyIgnored => {
+            vec![Armed::always(Fault::DeletePersists { seconds: None })]
+        }
+        Trouble::StartWithoutGpus => vec![Fault::ZeroGpuResume.into()],
     }
 }

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use super::epoch::{Batch, ImageInfo};
 use super::letterbox::Letterbox;
 use super::loader::Shared;
-use super::mixup::mix;
+use super::mixup::{Overlay, mix};
 use super::mosaic::{Tile, compose, random_centre};
 use super::random;
 use super::transform::{augment, letterbox};
@@ -100,13 +100,8 @@ impl Maker {
             let partner = self.partner(&mut random);
             let has_boxes = !self.shared.entries[partner].labels.is_empty();
             if let Some(partner) = self.load(partner).filter(|_| has_boxes) {
-                mix(
-                    &mut image,
-                    &mut boxes,
-                    &partner,
-                    config.mixup_scale,
-                    &mut random,
-                );
+                let overlay = Overlay::random(canvas.size, config.mixup_scale, &mut random);
+                mix(&mut image, &mut boxes, &partner, overlay);
             }
         }
         Some((

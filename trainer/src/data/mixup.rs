@@ -9,37 +9,62 @@ use super::random::uniform;
 use super::resample::resize;
 use super::transform::PixelBox;
 
-/// Scales the partner's canvas by a factor drawn from `zoom`, mirrors it half of the time, moves it at random where it
-/// is larger than the image, and blends it in; around a smaller one the image darkens. The partner's boxes join.
+/// How the partner's canvas is laid over the image.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Overlay {
+    factor: f64,
+    is_mirrored: bool,
+    /// First row and column of it that are seen, where it is larger than the image.
+    top: u32,
+    left: u32,
+}
+
+impl Overlay {
+    /// Draws one for an image of this size: a factor within `zoom`, mirrored half of the time, then the shifts.
+    pub(super) fn random(size: (u32, u32), zoom: (f64, f64), random: &mut Rng) -> Self {
+        let factor = uniform(random, zoom.0, zoom.1);
+        let is_mirrored = random.bool();
+        let mut shift = |side: u32| match scaled(side, factor).saturating_sub(side) {
+            0 => 0,
+            spare => random.u32(..spare),
+        };
+        Self {
+            factor,
+            is_mirrored,
+            top: shift(size.1),
+            left: shift(size.0),
+        }
+    }
+}
+
+fn scaled(side: u32, factor: f64) -> u32 {
+    ((f64::from(side) * factor) as u32).max(1)
+}
+
+/// Blends the partner, scaled, mirrored and shifted, into the image; around a smaller one the image darkens. The
+/// partner's boxes join.
 pub(super) fn mix(
     image: &mut RgbImage,
     boxes: &mut Vec<PixelBox>,
     partner: &Tile,
-    zoom: (f64, f64),
-    random: &mut Rng,
+    overlay: Overlay,
 ) {
-    let factor = uniform(random, zoom.0, zoom.1);
-    let is_mirrored = random.bool();
+    let Overlay {
+        factor,
+        is_mirrored,
+        top,
+        left,
+    } = overlay;
     let (width, height) = (image.width, image.height);
     let mut canvas = grey(width, height);
     paste(&partner.fitted.image, 0, 0, &mut canvas);
-    let scaled = |side: u32| ((f64::from(side) * factor) as u32).max(1);
-    let canvas = resize(&canvas, scaled(width), scaled(height));
-    let mut shift = |canvas: u32, side: u32| match canvas.saturating_sub(side) {
-        0 => 0,
-        spare => random.u32(..spare),
-    };
-    let top = shift(canvas.height, height);
-    let left = shift(canvas.width, width);
+    let canvas = resize(&canvas, scaled(width, factor), scaled(height, factor));
     for y in 0..height {
         for x in 0..width {
-            let blended = match pixel(&canvas, x + left, y + top, is_mirrored) {
-                Some(over) => over,
-                None => &[0; 3],
-            };
+            let over = pixel(&canvas, x + left, y + top, is_mirrored).unwrap_or(&[0; 3]);
             let at = (y as usize * width as usize + x as usize) * 3;
-            for (value, over) in image.pixels[at..at + 3].iter_mut().zip(blended) {
-                *value = u16::midpoint((*value).into(), (*over).into()) as u8;
+            for (value, over) in image.pixels[at..at + 3].iter_mut().zip(over) {
+                *value = u8::midpoint(*value, *over);
             }
         }
     }
@@ -83,81 +108,72 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::cache::Fitted;
+    use super::super::random::tests::picture;
     use super::*;
+    use crate::testing::yolox::{facts, floats};
 
-    /// 8 wide and 4 high on a canvas of 8 x 8: left half 50, right half 200.
-    fn partner() -> Tile {
-        let row = [[50; 12], [200; 12]].concat();
-        let image = RgbImage {
-            width: 8,
-            height: 4,
-            pixels: row.repeat(4),
-        };
-        let fitted = Arc::new(Fitted {
-            image,
-            original: (8, 4),
-        });
-        let boxes = vec![PixelBox {
-            class: 3,
-            corners: [4.0, 0.0, 8.0, 4.0],
-        }];
-        Tile { fitted, boxes }
-    }
-
-    /// The result at this zoom, mirrored or not, whichever is asked for.
-    fn mixed(zoom: f64, mirrored: bool) -> (RgbImage, Vec<PixelBox>) {
-        for seed in 0..32 {
-            let mut image = grey(8, 8);
-            let mut boxes = vec![];
-            let mut random = Rng::with_seed(seed);
-            mix(
-                &mut image,
-                &mut boxes,
-                &partner(),
-                (zoom, zoom),
-                &mut random,
-            );
-            let mut random = Rng::with_seed(seed);
-            let _ = random.f64();
-            if random.bool() == mirrored {
-                return (image, boxes);
+    #[test]
+    fn pixels_and_boxes_equal_libreyolos() {
+        for case in facts()["mixup"].as_array().expect("a list") {
+            let count = |key: &str| {
+                let number = case[key].as_u64().expect("a number");
+                u32::try_from(number).expect("a small one")
+            };
+            let overlay = Overlay {
+                factor: case["factor"].as_f64().expect("a number"),
+                is_mirrored: case["mirrored"] == true,
+                top: count("top"),
+                left: count("left"),
+            };
+            let box_ = |class, corners| PixelBox { class, corners };
+            let partner = Tile {
+                fitted: Arc::new(Fitted {
+                    image: picture(24, 16),
+                    original: (24, 16),
+                }),
+                boxes: vec![
+                    box_(1, [2.0, 3.0, 14.0, 12.0]),
+                    box_(2, [20.0, 0.0, 24.0, 16.0]),
+                ],
+            };
+            let (mut image, mut boxes) = (picture(24, 20), vec![]);
+            mix(&mut image, &mut boxes, &partner, overlay);
+            // Of the resampling, whose rounding OpenCV's own versions differ in.
+            let pixels = image.pixels.iter().zip(floats(&case["pixels"]));
+            for (index, (found, expected)) in pixels.enumerate() {
+                let error = (f64::from(*found) - expected).abs();
+                assert!(
+                    error <= 1.0,
+                    "{overlay:?} at {index}: {found}, not {expected}"
+                );
+            }
+            let expected = case["boxes"].as_array().expect("a list");
+            assert_eq!(boxes.len(), expected.len());
+            for (found, expected) in boxes.iter().zip(expected) {
+                let expected = floats(expected);
+                let found = std::iter::once(found.class as f32).chain(found.corners);
+                for (found, expected) in found.map(f64::from).zip(expected) {
+                    assert!((found - expected).abs() < 1e-4, "{overlay:?}: {boxes:?}");
+                }
             }
         }
-        panic!("a coin that never shows one side");
-    }
-
-    fn at(image: &RgbImage, x: usize, y: usize) -> u8 {
-        image.pixels[(y * image.width as usize + x) * 3]
     }
 
     #[test]
-    fn pixels_are_the_means_and_boxes_come_along() {
-        let (image, boxes) = mixed(1.0, false);
-        let found = [at(&image, 0, 0), at(&image, 7, 3), at(&image, 7, 7)];
-        assert_eq!(found, [82, 157, 114]);
-        assert_eq!(boxes[0].corners, [4.0, 0.0, 8.0, 4.0]);
-        let (image, boxes) = mixed(1.0, true);
-        assert_eq!([at(&image, 0, 0), at(&image, 7, 0)], [157, 82]);
-        assert_eq!(boxes[0].corners, [0.0, 0.0, 4.0, 4.0]);
-    }
-
-    #[test]
-    fn around_a_smaller_one_it_is_dark() {
-        let (image, boxes) = mixed(0.5, false);
-        assert_eq!([at(&image, 5, 0), at(&image, 0, 5)], [57, 57]);
-        assert_eq!(boxes[0].corners, [2.0, 0.0, 4.0, 2.0]);
-    }
-
-    #[test]
-    fn of_a_larger_one_a_part_is_seen() {
-        for mirrored in [false, true] {
-            let (_, boxes) = mixed(2.0, mirrored);
-            let [x1, y1, x2, y2] = boxes[0].corners;
+    fn draws_stay_within_the_canvas() {
+        let mut random = Rng::with_seed(1);
+        let mut mirrored = 0;
+        for _ in 0..200 {
+            let overlay = Overlay::random((40, 20), (0.5, 1.5), &mut random);
+            assert!((0.5..1.5).contains(&overlay.factor));
+            let (right, bottom) = (scaled(40, overlay.factor), scaled(20, overlay.factor));
             assert!(
-                x1 >= 0.0 && x2 <= 8.0 && y1 == 0.0 && y2 <= 8.0,
-                "{boxes:?}"
+                overlay.left == 0 || overlay.left + 40 < right,
+                "{overlay:?}"
             );
-            assert_eq!(boxes[0].class, 3);
+            assert!(overlay.top == 0 || overlay.top + 20 < bottom, "{overlay:?}");
+            mirrored += u32::from(overlay.is_mirrored);
         }
+        assert!((60..140).contains(&mirrored), "{mirrored}");
     }
 }

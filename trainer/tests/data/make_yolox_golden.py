@@ -8,7 +8,9 @@ import json
 import math
 import pathlib
 
+import numpy
 import torch
+from libreyolo.data.augment import yolox as augment
 from libreyolo.models.yolox.nn import LibreYOLOXModel
 from libreyolo.training.ema import ModelEMA
 from libreyolo.training.scheduler import WarmupCosineScheduler
@@ -141,6 +143,43 @@ def trajectory(model, images):
     return {"steps": steps, "sum_params": total, "sum_ema": average}
 
 
+def picture(width, height):
+    """As `make_cv2_golden.py` draws it."""
+    y, x, channel = numpy.mgrid[:height, :width, :3]
+    return ((x * 7 + y * 11 + channel * 83 + (x * y * 5) % 97) % 256).astype(numpy.uint8)
+
+
+def mixup(factor, mirrored, top, left):
+    """A picture of 24 x 20 with one of 24 x 16 blended in, by draws that are told."""
+
+    class Partner:
+        def __len__(self):
+            return 1
+
+        def load_anno(self, _):
+            return numpy.array([[2.0, 3.0, 14.0, 12.0, 1.0], [20.0, 0.0, 24.0, 16.0, 2.0]])
+
+        def pull_item(self, index):
+            return picture(24, 16), self.load_anno(index), None, None
+
+    class Draws:
+        uniforms = iter([factor, 0.75 if mirrored else 0.25])
+        # The partner's index, and offsets where it is larger.
+        integers = iter([0] + ([top, left] if factor > 1 else []))
+
+        def uniform(self, *_):
+            return next(self.uniforms)
+
+        def randint(self, *_):
+            return next(self.integers)
+
+    augment.random = Draws()
+    dataset = augment.MosaicMixupDataset(Partner(), (20, 24))
+    image, labels = dataset._mixup(picture(24, 20), numpy.zeros((0, 5)))
+    draws = {"factor": factor, "mirrored": mirrored, "top": top, "left": left}
+    return {**draws, "pixels": image.flatten().tolist(), "boxes": labels[:, [4, 0, 1, 2, 3]].tolist()}
+
+
 def main():
     torch.set_num_threads(1)
     tensors, facts, keys = {}, {}, []
@@ -174,6 +213,7 @@ def main():
     facts["near_targets"] = {"parts": parts, "assigned": assigned}
     for level, raw in enumerate(levels):
         tensors[f"near_targets_{level}"] = raw
+    facts["mixup"] = [mixup(0.5, False, 0, 0), mixup(0.75, True, 0, 0), mixup(1.5, True, 3, 5)]
     schedule = WarmupCosineScheduler(0.01, 2, 12, warmup_epochs=2, warmup_lr_start=1e-4, plateau_epochs=3)
     facts["lr_table_12ep_2it"] = [[step, schedule.update_lr(step)] for step in range(25)]
     save_file(tensors, HERE / "yolox_golden.safetensors")

@@ -1,6 +1,6 @@
 //! Virtual environments for the tests that drive other people's programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Error;
@@ -11,8 +11,6 @@ use crate::process::{root, run};
 pub(crate) enum Set {
     /// pycocotools, the reference of our validation, and onnxruntime, that of our exports.
     Quick,
-    /// The marketplaces' own clients, which must find our simulators real.
-    Clients,
     /// The real LibreYOLO with a whole torch: 5 GB and minutes.
     Full,
 }
@@ -21,7 +19,6 @@ impl Set {
     fn folder(self) -> &'static str {
         match self {
             Self::Quick => "quick",
-            Self::Clients => "clients",
             Self::Full => "full",
         }
     }
@@ -29,11 +26,6 @@ impl Set {
     fn requirements(self) -> &'static [&'static str] {
         match self {
             Self::Quick => &["pycocotools==2.0.11", "onnx==1.23.2", "onnxruntime==1.32.0"],
-            Self::Clients => &[
-                "vastai==1.9.1",
-                "lambda-ai-cloud-api-client==2.4.1",
-                "runpod==1.12.0",
-            ],
             Self::Full => &[
                 "torch==2.13.0",
                 "libreyolo==1.6.0",
@@ -44,18 +36,38 @@ impl Set {
     }
 }
 
+/// The marketplaces' own clients, which must find our simulators real: each in an environment of its own, named after
+/// its vendor, since one vendor's requirements exclude another's.
+const CLIENTS: &[(&str, &str)] = &[
+    ("vast", "vastai==1.9.1"),
+    ("runpod", "runpod==1.12.0"),
+    ("lambda", "lambda-ai-cloud-api-client==2.4.1"),
+];
+
+/// Makes the clients' environments; returns the folder that holds them.
+pub(crate) fn clients() -> Result<PathBuf, Error> {
+    let folder = root().join(".venv/clients");
+    for (vendor, requirement) in CLIENTS {
+        make(&folder.join(vendor), &[requirement])?;
+    }
+    Ok(folder)
+}
+
 /// Makes the environment unless it is there with these very requirements; returns its Python.
 pub(crate) fn environment(set: Set) -> Result<PathBuf, Error> {
-    let folder = root().join(".venv").join(set.folder());
+    make(&root().join(".venv").join(set.folder()), set.requirements())
+}
+
+fn make(folder: &Path, requirements: &[&str]) -> Result<PathBuf, Error> {
     let python = folder.join("bin/python");
     let stamp = folder.join("requirements.installed");
-    let wanted = set.requirements().join("\n");
+    let wanted = requirements.join("\n");
     if std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
         return Ok(python);
     }
     run(Command::new("python3")
         .args(["-m", "venv", "--clear"])
-        .arg(&folder))?;
+        .arg(folder))?;
     run(Command::new(&python)
         .args([
             "-m",
@@ -64,7 +76,7 @@ pub(crate) fn environment(set: Set) -> Result<PathBuf, Error> {
             "--quiet",
             "--disable-pip-version-check",
         ])
-        .args(set.requirements()))?;
+        .args(requirements))?;
     std::fs::write(&stamp, wanted)
         .map_err(|error| format!("can't write {}: {error}", stamp.display()))?;
     Ok(python)

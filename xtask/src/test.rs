@@ -26,14 +26,14 @@ pub(crate) fn run_all(options: &[String]) -> Result<(), Error> {
     } else {
         python::Set::Quick
     })?;
-    let clients = python::environment(python::Set::Clients)?;
+    let clients = python::clients()?;
     let node_clients = node::environment()?;
     // The command line's tests drive the companion binary too.
     run(cargo().args(["build", "--package", "gpurun-train"]))?;
     let mut test = cargo();
     test.args(["test", "--workspace", "--no-fail-fast"])
         .env("GPURUN_PYTHON", &python)
-        .env("GPURUN_CLIENTS_PYTHON", &clients)
+        .env("GPURUN_CLIENTS", &clients)
         .envs(node_clients.map(|folder| ("GPURUN_CLIENTS_NODE", folder)))
         .env("GPURUN_TRAIN", root().join("target/debug/gpurun-train"))
         // Two threads that spin for each other on a busy machine cost more than they bring.

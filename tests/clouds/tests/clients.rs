@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEIGZ9oOnPJXbyr0iYRFuWHzQZh4ztU0qY8f3bVgYpCD test";
 
-/// A program of the clients' environment; `None`, said aloud, where there is none.
-fn client(name: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("GPURUN_CLIENTS_PYTHON").map(PathBuf::from);
+/// A program of a vendor's client; `None`, said aloud, where there is none.
+fn client(vendor: &str, name: &str) -> Option<PathBuf> {
+    let clients = std::env::var_os("GPURUN_CLIENTS").map(PathBuf::from);
     let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let python = python.unwrap_or_else(|| workspace.join(".venv/clients/bin/python"));
-    let program = python.with_file_name(name);
+    let clients = clients.unwrap_or_else(|| workspace.join(".venv/clients"));
+    let program = clients.join(vendor).join("bin").join(name);
     if !program.exists() {
         skip(name);
         return None;
@@ -28,7 +28,7 @@ fn client(name: &str) -> Option<PathBuf> {
 #[expect(clippy::print_stderr, reason = "a test that can't run says so")]
 fn skip(name: &str) {
     eprintln!(
-        "skipped: no {name}; `cargo xtask test` makes its environment, GPURUN_CLIENTS_PYTHON names another"
+        "skipped: no {name}; `cargo xtask test` makes its environment, GPURUN_CLIENTS names another"
     );
 }
 
@@ -82,7 +82,7 @@ fn phase(cloud: &Cloud) -> Phase {
 
 #[test]
 fn vastai_does_its_whole_round() {
-    let Some(program) = client("vastai") else {
+    let Some(program) = client("vast", "vastai") else {
         return;
     };
     let cloud = Vast::start(SimConfig::default()).unwrap();
@@ -196,7 +196,7 @@ fn is_change(operation: &Operation) -> bool {
 
 #[test]
 fn vastai_understands_our_refusals() {
-    let Some(program) = client("vastai") else {
+    let Some(program) = client("vast", "vastai") else {
         return;
     };
     let cloud = Vast::start(SimConfig::default()).unwrap();
@@ -243,7 +243,9 @@ fn vastai_understands_our_refusals() {
 
 #[test]
 fn lai_does_its_whole_round() {
-    let Some(program) = client("lai") else { return };
+    let Some(program) = client("lambda", "lai") else {
+        return;
+    };
     let cloud = Lambda::start(SimConfig::default()).unwrap();
     let lai = Client::new(program, &cloud);
     let key = json!({"name": "laptop", "public_key": PUBLIC_KEY});

@@ -26,6 +26,8 @@ pub(crate) enum Goal {
 /// How a row of passes ended.
 pub(crate) enum End {
     Reached(Box<Pass>),
+    /// The patience is at its end; the wish stays in the ledger.
+    NotYet(Box<Pass>),
     /// Ctrl-C: what runs on the box goes on.
     Interrupted,
 }
@@ -38,8 +40,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait for another gpurun that is at work on the same run.
 const LOCK_PATIENCE: Duration = Duration::from_secs(120);
 
-/// Passes until the goal is reached or the run is over.
-pub(crate) async fn drive(shell: &Shell, run: &str, goal: Goal) -> Result<End> {
+/// Passes until the goal is reached, the run is over, or the patience is at its end (`None`: never).
+pub(crate) async fn drive(
+    shell: &Shell,
+    run: &str,
+    goal: Goal,
+    patience: Option<Duration>,
+) -> Result<End> {
+    let started = tokio::time::Instant::now();
     let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
     let mut view = View {
         steps: Steps::new(shell.ui),
@@ -60,6 +68,11 @@ pub(crate) async fn drive(shell: &Shell, run: &str, goal: Goal) -> Result<End> {
             view.follower.finish();
             return Ok(End::Reached(Box::new(seen)));
         }
+        let left = patience.map(|patience| patience.saturating_sub(started.elapsed()));
+        if left.is_some_and(|left| left.is_zero()) {
+            view.follower.finish();
+            return Ok(End::NotYet(Box::new(seen)));
+        }
         for attention in view.news(&seen.plan) {
             view.follower.say(&format!("  ! {attention}"));
         }
@@ -68,6 +81,7 @@ pub(crate) async fn drive(shell: &Shell, run: &str, goal: Goal) -> Result<End> {
             Some(pause) if seen.done.is_empty() => pause.max(until_due(&seen.plan, Utc::now())),
             Some(pause) => pause,
         };
+        let pause = left.map_or(pause, |left| pause.min(left));
         tokio::select! {
             () = rest(shell, &seen, pause, &mut view) => {}
             _ = &mut interrupt => return Ok(view.interrupted()),

@@ -69,7 +69,9 @@ impl ExitCode {
             }
             Self::Box => "the box could not be installed, proved, staged or reached",
             Self::Training => "the training ended as failed, killed or stalled",
-            Self::Attention => "something needs a person; `reap` and `orphans` say what",
+            Self::Attention => {
+                "something needs a person, and `reap` and `orphans` say what; or `stop` or `destroy` wasn't done in time and stays wanted"
+            }
             Self::Ledger => {
                 "the ledger could not be read or written, or another gpurun holds the run"
             }

@@ -32,6 +32,9 @@ pub(crate) struct RunSummary {
     /// In $.
     #[serde(serialize_with = "format::money")]
     pub(crate) so_far: Money,
+    /// Of `so_far`, in $: the time in which nobody knows whether a box was still there.
+    #[serde(serialize_with = "format::money")]
+    pub(crate) estimated: Money,
     /// Newest checkpoint proven to be off the box.
     pub(crate) verified: Option<Verified>,
     pub(crate) verdict: Option<VerdictKind>,
@@ -65,6 +68,7 @@ impl RunSummary {
             ended_at: run.ended.as_ref().map(|ended| ended.at),
             burn_per_hour: run.burn(now),
             so_far: run.spent(now),
+            estimated: run.estimated(now),
             verified: run
                 .last_checkpoints
                 .as_ref()
@@ -99,8 +103,18 @@ impl RunSummary {
             epoch,
             best,
             self.burn_per_hour.figure(),
-            self.so_far.figure(),
+            self.spent(),
         ]
+    }
+
+    /// "15.83"; "≤15.83" where some of it is estimated.
+    fn spent(&self) -> String {
+        let bound = if self.estimated.as_shown().is_zero() {
+            ""
+        } else {
+            "≤"
+        };
+        format!("{bound}{}", self.so_far.figure())
     }
 
     /// "ETA 7 h 12 min · destroy in 4 h 50 min (break-even)"; `None` for a run that is over.

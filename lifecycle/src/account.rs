@@ -23,6 +23,12 @@ impl RunRecord {
         self.costs(now).iter().map(|cost| cost.so_far).sum()
     }
 
+    /// Of what was [spent](Self::spent): what ends that nobody timed may have been too late by.
+    #[must_use]
+    pub fn estimated(&self, now: DateTime<Utc>) -> Money {
+        self.costs(now).iter().map(|cost| cost.estimated).sum()
+    }
+
     /// What it costs per hour as things stand.
     #[must_use]
     pub fn burn(&self, now: DateTime<Utc>) -> HourlyRate {

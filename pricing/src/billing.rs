@@ -22,6 +22,10 @@ pub struct StateInterval {
     pub from: DateTime<Utc>,
     /// `None` while it lasts.
     pub to: Option<DateTime<Utc>>,
+    /// The last moment it was certainly in that state, where `to` is only when somebody saw that it no longer was. `None`:
+    /// `to` is the provider's own word, or our doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certain_until: Option<DateTime<Utc>>,
 }
 
 /// All that a provider charges one box for.
@@ -46,6 +50,8 @@ pub struct BillLine {
     /// Still lasting.
     pub open: bool,
     pub rate: HourlyRate,
+    /// Of `amount`: what is charged for the time in which nobody knows whether it had ended. Nothing of a line that is open.
+    pub estimated: Money,
     /// What of it is billed; more than `until - from` where the provider rounds up, in the last interval of a stretch.
     #[serde(serialize_with = "seconds")]
     pub billed: TimeDelta,
@@ -56,6 +62,8 @@ pub struct BillLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunCost {
     pub so_far: Money,
+    /// Of `so_far`: what an end that nobody timed may have been too late by. The bill may be this much lower.
+    pub estimated: Money,
     /// Of `so_far`: traffic both ways.
     pub traffic: Money,
     pub burn_per_hour: HourlyRate,
@@ -75,6 +83,7 @@ pub fn run_cost(usage: &Usage, card: &RateCard, now: DateTime<Utc>) -> RunCost {
         .sum();
     RunCost {
         so_far,
+        estimated: lines.iter().map(|line| line.estimated).sum(),
         traffic,
         burn_per_hour,
         lines,
@@ -116,14 +125,20 @@ fn lines(usage: &Usage, card: &RateCard, now: DateTime<Utc>) -> Vec<BillLine> {
             BilledState::Stopped => card.stopped_rate(usage.disk),
         };
         let open = end.is_none_or(|end| end > now);
+        let amount = rate.charge_for(billed);
+        let unsure = match interval.certain_until {
+            Some(certain) if !open => until - certain.clamp(from, until),
+            _ => TimeDelta::zero(),
+        };
         lines.push(BillLine {
             state: interval.state,
             from,
             until,
             open,
             rate,
+            estimated: rate.charge_for(unsure).min(amount),
             billed,
-            amount: rate.charge_for(billed),
+            amount,
         });
     }
     lines
@@ -153,6 +168,7 @@ mod tests {
             state,
             from: at(from),
             to: to.map(at),
+            certain_until: None,
         }
     }
 
@@ -279,6 +295,26 @@ mod tests {
         assert_eq!(
             (future.so_far, future.burn_per_hour),
             (Money::ZERO, HourlyRate::ZERO)
+        );
+    }
+
+    #[test]
+    fn an_end_that_was_seen_late_is_estimated_and_one_that_was_timed_is_not() {
+        let card = measured(HoursPerMonth::THIRTY_DAYS);
+        let mut ended = interval(BilledState::Running, 0, Some(3600));
+        let exact = run_cost(&usage(vec![ended.clone()]), &card, at(7200));
+        assert_eq!(exact.estimated, Money::ZERO);
+        ended.certain_until = Some(at(2700));
+        let late = run_cost(&usage(vec![ended.clone()]), &card, at(7200));
+        // A quarter of an hour at $3.4828/h.
+        assert_eq!(
+            (late.so_far, late.estimated),
+            (exact.so_far, Money::new(dec!(0.8707)))
+        );
+        // Before it was seen to be over, nothing was in doubt.
+        assert_eq!(
+            run_cost(&usage(vec![ended]), &card, at(3000)).estimated,
+            Money::ZERO
         );
     }
 

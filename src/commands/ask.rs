@@ -14,6 +14,7 @@ use chrono::Utc;
 use gpurun_lifecycle::{Outcome, RunRecord};
 use serde::Serialize;
 use std::path::Path;
+use std::time::Duration;
 
 /// Writes down what the person wants now.
 pub(super) fn ask(
@@ -32,9 +33,21 @@ pub(super) fn ask(
 }
 
 /// Passes until the goal is reached, then says how things stand.
-pub(super) fn reach(shell: &Shell, run: &str, goal: Goal) -> Result<ExitCode> {
-    match block_on(drive(shell, run, goal))? {
+pub(super) fn reach(
+    shell: &Shell,
+    run: &str,
+    goal: Goal,
+    patience: Option<Duration>,
+) -> Result<ExitCode> {
+    match block_on(drive(shell, run, goal, patience))? {
         End::Reached(pass) => Ok(report(shell, &pass, goal)),
+        End::NotYet(pass) => {
+            report(shell, &pass, goal);
+            shell.ui.talk(&format!(
+                " Not done yet. It stays wanted: `gpurun reap`, by hand or by cron, goes on; `gpurun status {run}` shows how far it is."
+            ));
+            Ok(ExitCode::Attention)
+        }
         End::Interrupted => interrupted(
             &shell.ui,
             run,

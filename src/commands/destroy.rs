@@ -1,4 +1,5 @@
 use super::ask;
+use super::patience::Patience;
 use super::which_run::WhichRun;
 use crate::drive::Goal;
 use crate::error::{Failure, Result};
@@ -11,6 +12,8 @@ use gpurun_lifecycle::{Phase, RunRecord, ask_destroy};
 pub(crate) struct Args {
     #[command(flatten)]
     run: WhichRun,
+    #[command(flatten)]
+    patience: Patience,
     /// Don't wait for checkpoints that are not verified: they are lost
     #[arg(long)]
     force: bool,
@@ -38,7 +41,7 @@ impl Args {
         ask::ask(&shell, &run, "destroy", |run| {
             ask_destroy(run, self.force, chrono::Utc::now());
         })?;
-        ask::reach(&shell, &run.id, Goal::Destroyed)
+        ask::reach(&shell, &run.id, Goal::Destroyed, self.patience.time())
     }
 }
 

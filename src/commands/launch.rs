@@ -204,7 +204,7 @@ fn go(ui: &Ui, args: &Args, mut run: RunRecord, shown: &Preview) -> Result<ExitC
 
 /// Drives a run that is written down until its training runs, and then, attached, to its end.
 fn follow(ui: &Ui, shell: &Shell, run: &RunRecord, detach: bool) -> Result<ExitCode> {
-    match block_on(drive(shell, &run.id, Goal::Launched))? {
+    match block_on(drive(shell, &run.id, Goal::Launched, None))? {
         End::Interrupted => ask::interrupted(
             ui,
             &run.name,
@@ -213,6 +213,8 @@ fn follow(ui: &Ui, shell: &Shell, run: &RunRecord, detach: bool) -> Result<ExitC
                 id = run.name
             ),
         ),
+        // It is as patient as can be.
+        End::NotYet(pass) => Ok(ask::report(shell, &pass, Goal::Launched)),
         End::Reached(pass)
             if detach || pass.run.ready_at.is_some() || pass.run.phase == Phase::Ended =>
         {
@@ -222,7 +224,7 @@ fn follow(ui: &Ui, shell: &Shell, run: &RunRecord, detach: bool) -> Result<ExitC
         }
         End::Reached(pass) => {
             hints(ui, &pass.run);
-            ask::reach(shell, &run.id, Goal::Settled)
+            ask::reach(shell, &run.id, Goal::Settled, None)
         }
     }
 }

@@ -10,6 +10,7 @@ mod launch;
 mod logs;
 mod offers;
 mod orphans;
+mod patience;
 mod providers;
 mod pull;
 mod push;

@@ -29,7 +29,7 @@ impl Args {
                 run.spec.offers = offers;
             }
         })?;
-        ask::reach(&shell, &run.id, Goal::Launched)
+        ask::reach(&shell, &run.id, Goal::Launched, None)
     }
 }
 

@@ -1,4 +1,5 @@
 use super::ask;
+use super::patience::Patience;
 use super::which_run::WhichRun;
 use crate::drive::Goal;
 use crate::error::Result;
@@ -13,6 +14,8 @@ use gpurun_lifecycle::ask_stop;
 pub(crate) struct Args {
     #[command(flatten)]
     run: WhichRun,
+    #[command(flatten)]
+    patience: Patience,
 }
 
 impl Args {
@@ -21,6 +24,6 @@ impl Args {
         ask::ask(&shell, &run, "stop", |run| {
             ask_stop(run, chrono::Utc::now())
         })?;
-        ask::reach(&shell, &run.id, Goal::Stopped)
+        ask::reach(&shell, &run.id, Goal::Stopped, self.patience.time())
     }
 }

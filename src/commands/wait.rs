@@ -15,6 +15,6 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, ui: &Ui) -> Result<ExitCode> {
         let (shell, run) = self.run.open(ui, "wait")?;
-        ask::reach(&shell, &run.id, Goal::Settled)
+        ask::reach(&shell, &run.id, Goal::Settled, None)
     }
 }

@@ -9,6 +9,7 @@ use gpurun_pricing::{BillLine, BilledState, HourlyRate, Hours, Money, RunCost};
 pub(crate) fn run_cost(run: &str, costs: &[RunCost]) -> String {
     let so_far: Money = costs.iter().map(|cost| cost.so_far).sum();
     let traffic: Money = costs.iter().map(|cost| cost.traffic).sum();
+    let estimated: Money = costs.iter().map(|cost| cost.estimated).sum();
     let burn: HourlyRate = costs.iter().map(|cost| cost.burn_per_hour).sum();
     let burns = match burn.is_zero() {
         true => "burns nothing now".to_owned(),
@@ -36,7 +37,14 @@ pub(crate) fn run_cost(run: &str, costs: &[RunCost]) -> String {
         rows.push(only("traffic", traffic));
     }
     rows.push(only("total", so_far));
-    format!("{heading}\n\n{}", table(&columns, rows))
+    let table = table(&columns, rows);
+    if estimated.is_zero() {
+        return format!("{heading}\n\n{table}");
+    }
+    format!(
+        "{heading}\n\n{table}\n\n Up to {estimated} of it is estimated: nobody timed when the box left a state, and it \
+         counts until it was seen."
+    )
 }
 
 /// "4711 at /data, $0.0139/h on its own"
@@ -89,6 +97,7 @@ mod tests {
             state,
             from: at(from),
             to: to.map(at),
+            certain_until: None,
         };
         let usage = Usage {
             intervals: vec![

@@ -28,6 +28,7 @@ pub(crate) fn rented_at(
     let config = SimConfig {
         clock: ClockKind::Real,
         boxes: BoxKind::Plain,
+        linger: std::time::Duration::from_secs(2),
         ..SimConfig::default()
     };
     let cloud = match start(config) {

@@ -6,7 +6,8 @@ use gpurun_pricing::{BilledState, Gigabytes, StateInterval};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::{intervals, seen};
+use super::intervals::{self, End};
+use super::seen;
 use crate::action::{Action, Step, Target};
 use crate::observation::{CheckpointView, TrainingView};
 use crate::run::{Account, Ended, InstanceRef, Outcome, Phase, RunRecord, StepFailure, TriedOffer};
@@ -189,7 +190,7 @@ fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
         .last_mut()
         .filter(|account| account.instance != id)
     {
-        intervals::close(&mut account.intervals, rented_at);
+        intervals::close(&mut account.intervals, End::Seen(rented_at));
     }
     // Billed from here until something else is seen, also if nobody sees it for days.
     if let Some(account) = run
@@ -197,12 +198,13 @@ fn own(run: &mut RunRecord, id: &str, offer: Option<&str>, now: DateTime<Utc>) {
         .last_mut()
         .filter(|account| account.instance == id)
     {
-        intervals::enter(&mut account.intervals, BilledState::Running, None, now);
+        intervals::enter(&mut account.intervals, BilledState::Running, Some(now), now);
     } else if let Some(rented) = rented {
         let open = StateInterval {
             state: BilledState::Running,
             from: rented_at,
             to: None,
+            certain_until: Some(now),
         };
         run.accounts.push(Account {
             instance: id.to_owned(),

@@ -12,31 +12,50 @@ pub(super) fn enter(
     at: DateTime<Utc>,
 ) {
     let from = since.unwrap_or(at).min(at);
-    if let Some(open) = open(intervals) {
-        if open.state == state {
-            return;
-        }
-        let changed = from.max(open.from);
-        open.to = Some(changed);
-        intervals.push(StateInterval {
-            state,
-            from: changed,
-            to: None,
-        });
+    if let Some(open) = open(intervals)
+        && open.state == state
+    {
+        open.certain_until = open.certain_until.max(Some(at));
         return;
     }
+    let from = match since {
+        Some(_) => close(intervals, End::Timed(from)),
+        None => close(intervals, End::Seen(from)),
+    }
+    .unwrap_or(from);
     intervals.push(StateInterval {
         state,
         from,
         to: None,
+        certain_until: Some(at),
     });
 }
 
-/// The box was seen to be gone at `at`.
-pub(super) fn close(intervals: &mut [StateInterval], at: DateTime<Utc>) {
-    if let Some(open) = open(intervals) {
-        open.to = Some(at.max(open.from));
-    }
+/// How the end of a state is known.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    /// The provider says when, or it was our doing.
+    Timed(DateTime<Utc>),
+    /// Then it was over; when it ended, nobody says.
+    Seen(DateTime<Utc>),
+}
+
+/// The state that lasts, if any, is over. Returns when.
+pub(super) fn close(intervals: &mut [StateInterval], end: End) -> Option<DateTime<Utc>> {
+    let open = open(intervals)?;
+    let at = match end {
+        End::Timed(at) => {
+            open.certain_until = None;
+            at
+        }
+        End::Seen(at) => {
+            open.certain_until.get_or_insert(open.from);
+            at
+        }
+    };
+    let at = at.max(open.from);
+    open.to = Some(at);
+    Some(at)
 }
 
 fn open(intervals: &mut [StateInterval]) -> Option<&mut StateInterval> {

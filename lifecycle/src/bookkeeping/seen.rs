@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use gpurun_pricing::BilledState;
 
 use super::done::outcome_of;
-use super::intervals;
+use super::intervals::{self, End};
 use crate::action::Step;
 use crate::observation::{
     CheckpointView, InstanceView, Observation, Sighting, TrainingState, TrainingView,
@@ -153,9 +153,12 @@ fn enter(run: &mut RunRecord, state: BilledState, since: Option<DateTime<Utc>>, 
 }
 
 fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
-    let until = run.accepted_at.take().unwrap_or(at).min(at);
+    let end = match run.accepted_at.take() {
+        Some(accepted) => End::Timed(accepted.min(at)),
+        None => End::Seen(at),
+    };
     if let Some(account) = run.accounts.last_mut() {
-        intervals::close(&mut account.intervals, until);
+        intervals::close(&mut account.intervals, end);
     }
     let given_back = run.destroy_ordered_at.take().is_some();
     let outcome = run.destroy_outcome.take();

@@ -1,6 +1,6 @@
 //! The ledger's bill and phases, from what was seen and done.
 
-use gpurun_pricing::{BilledState, HourlyRate};
+use gpurun_pricing::{BilledState, HourlyRate, Money};
 
 use crate::fixtures::*;
 use crate::*;
@@ -16,6 +16,18 @@ fn states(run: &RunRecord) -> Vec<(BilledState, Option<i64>)> {
         .collect()
 }
 
+/// Of each state that is over, the hours in which nobody knows whether it had ended.
+fn estimated_hours(run: &RunRecord) -> Vec<f64> {
+    let intervals = run.accounts.iter().flat_map(|account| &account.intervals);
+    intervals
+        .filter_map(|interval| {
+            let to = interval.to?;
+            let unsure = to - interval.certain_until.unwrap_or(to);
+            Some(unsure.as_seconds_f64() / 3600.0)
+        })
+        .collect()
+}
+
 #[test]
 fn a_change_that_nobody_saw_is_billed_at_the_dearer_rate_until_it_was_seen() {
     use BilledState::{Running, Stopped};
@@ -23,6 +35,11 @@ fn a_change_that_nobody_saw_is_billed_at_the_dearer_rate_until_it_was_seen() {
     absorb(&mut run, &observation(1.0, running()));
     absorb(&mut run, &observation(5.0, stopped()));
     assert_eq!(states(&run), [(Running, Some(300)), (Stopped, None)]);
+    assert_eq!(
+        estimated_hours(&run),
+        [4.0],
+        "it was seen running after 1 h"
+    );
     let told = InstanceView::Stopped {
         id: "box-1".to_owned(),
         since: Some(at(2.0)),
@@ -34,6 +51,7 @@ fn a_change_that_nobody_saw_is_billed_at_the_dearer_rate_until_it_was_seen() {
         [(Running, Some(120)), (Stopped, None)],
         "unless the provider says when"
     );
+    assert_eq!(estimated_hours(&run), [0.0]);
 }
 
 #[test]
@@ -57,6 +75,7 @@ fn an_accepted_destroy_ends_the_bill_when_it_is_seen_to_have_worked() {
     let mut stays = run.clone();
     absorb(&mut run, &observation(14.0, InstanceView::Absent));
     assert_eq!(states(&run), [(BilledState::Running, Some(120))]);
+    assert_eq!(run.estimated(at(20.0)), Money::ZERO, "our own doing");
     assert_eq!(
         run.ended.map(|ended| ended.outcome),
         Some(Outcome::Completed)
@@ -68,6 +87,7 @@ fn an_accepted_destroy_ends_the_bill_when_it_is_seen_to_have_worked() {
         [(BilledState::Running, Some(840))],
         "it was accepted and not done"
     );
+    assert_eq!(estimated_hours(&stays), [11.0]);
 }
 
 #[test]

@@ -88,6 +88,7 @@ impl World {
                 state: BilledState::Running,
                 from: self.now,
                 to: None,
+                certain_until: None,
             }],
             epoch: None,
             training: None,

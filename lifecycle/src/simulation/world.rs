@@ -179,6 +179,7 @@ impl SimBox {
             state: billed,
             from: now,
             to: None,
+            certain_until: None,
         });
     }
 }

@@ -122,6 +122,8 @@ pub(super) struct RunDocument<'a> {
     id: &'a str,
     name: &'a str,
     so_far: Value,
+    /// Of `so_far`.
+    estimated: Value,
     burn_per_hour: Value,
     /// One for each box the run has had, the newest last.
     boxes: Vec<BoxBill>,
@@ -154,6 +156,8 @@ struct IntervalBill {
     hours: Value,
     per_hour: Value,
     amount: Value,
+    /// Of `amount`.
+    estimated: Value,
 }
 
 impl<'a> RunDocument<'a> {
@@ -162,6 +166,7 @@ impl<'a> RunDocument<'a> {
             id: &record.id,
             name: &record.name,
             so_far: json_number(record.spent(now).amount()),
+            estimated: json_number(record.estimated(now).amount()),
             burn_per_hour: json_number(record.burn(now).amount()),
             boxes: record.costs(now).iter().map(BoxBill::new).collect(),
             volume: record.spec.volume.as_ref().map(|volume| VolumeBill {
@@ -181,6 +186,7 @@ impl BoxBill {
             hours: json_number(Hours::from_time_delta(line.billed).amount()),
             per_hour: json_number(line.rate.amount()),
             amount: json_number(line.amount.amount()),
+            estimated: json_number(line.estimated.amount()),
         });
         Self {
             so_far: json_number(cost.so_far.amount()),

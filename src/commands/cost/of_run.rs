@@ -53,6 +53,7 @@ mod tests {
                 state: BilledState::Running,
                 from: minute(from),
                 to: to.map(minute),
+                certain_until: None,
             }],
             inbound: Gigabytes::new(43.into()),
         };

@@ -171,7 +171,12 @@ fn step(number: usize, action: &Action) -> String {
                 None => engine.to_owned(),
             }
         }
-        Action::Prove { spec, .. } => spec.device.clone(),
+        Action::Prove { spec, .. } => match spec.device.as_str() {
+            number if number.starts_with(|first: char| first.is_ascii_digit()) => {
+                format!("GPU {number}")
+            }
+            word => word.to_owned(),
+        },
         Action::Stage { spec, .. } => format!(
             "{} from {} to ~/{}",
             format::bytes(spec.bytes),

@@ -14,9 +14,11 @@ mod instance;
 pub mod lambda;
 pub mod local;
 mod provider;
+mod public_key;
 mod registry;
 pub mod runpod;
 pub mod vast;
+pub mod verda;
 mod volume;
 mod wire;
 

@@ -6,10 +6,10 @@ use crate::cloud::CloudInfo;
 use crate::config::CloudConfig;
 use crate::local::{Local, LocalConfig};
 use crate::provider::Provider;
-use crate::{lambda, runpod, vast};
+use crate::{lambda, runpod, vast, verda};
 
 /// Every cloud, in the order in which they are shown.
-pub const CLOUDS: &[CloudInfo] = &[vast::CLOUD, runpod::CLOUD, lambda::CLOUD];
+pub const CLOUDS: &[CloudInfo] = &[vast::CLOUD, runpod::CLOUD, lambda::CLOUD, verda::CLOUD];
 
 /// The settings of all providers, resolved.
 #[derive(Clone, Debug)]

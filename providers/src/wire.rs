@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use rust_decimal::Decimal;
+use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
@@ -49,6 +50,11 @@ pub(crate) fn optional_id<'de, D: Deserializer<'de>>(
         Value::String(text) => Some(text),
         _ => None,
     })
+}
+
+/// What nothing may show.
+pub(crate) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SecretString, D::Error> {
+    String::deserialize(deserializer).map(SecretString::from)
 }
 
 /// Seconds since 1970, with a fraction.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::Method;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::error::Operation;
@@ -37,6 +38,8 @@ pub(crate) struct Call {
     pub(super) path: String,
     pub(super) query: Vec<(&'static str, String)>,
     pub(super) body: Option<Value>,
+    /// Fields of the body that nothing shows.
+    secret: Vec<(&'static str, SecretString)>,
 }
 
 impl Call {
@@ -74,6 +77,7 @@ impl Call {
             path: path.into(),
             query: Vec::new(),
             body: None,
+            secret: Vec::new(),
         }
     }
 
@@ -95,5 +99,21 @@ impl Call {
             body: Some(body),
             ..self
         }
+    }
+
+    /// One more field of the body, which no log or `Debug` form shows.
+    pub(crate) fn secret(mut self, name: &'static str, value: &SecretString) -> Self {
+        self.secret.push((name, value.clone()));
+        self
+    }
+
+    /// What is sent.
+    pub(super) fn whole_body(&self) -> Option<Value> {
+        let mut body = self.body.clone();
+        for (name, value) in &self.secret {
+            let body = body.get_or_insert_with(|| Value::Object(serde_json::Map::new()));
+            body[*name] = Value::from(value.expose_secret());
+        }
+        body
     }
 }

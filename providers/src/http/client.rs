@@ -39,7 +39,10 @@ pub(crate) struct Service {
 pub(crate) struct Client {
     service: Service,
     base_url: String,
-    key: Option<SecretString>,
+    /// The key's parts, and what else must never be seen.
+    secrets: Vec<SecretString>,
+    /// What opens the door: a key of one part, or a token that was had for one of several.
+    bearer: Option<SecretString>,
     limiter: Limiter,
     timer: Arc<dyn Timer>,
 }
@@ -55,14 +58,18 @@ impl Client {
     /// Speaks to the service at `base_url`, else at its own address.
     pub(crate) fn new(service: Service, base_url: Option<&str>, config: &CloudConfig) -> Self {
         let base_url = base_url.unwrap_or(service.base_url).trim_end_matches('/');
-        let key = config.key.first().cloned();
-        let secret = key.as_ref().map_or("", |key| key.expose_secret());
+        let secret = config.key.last().map_or("", |part| part.expose_secret());
+        let bearer = match config.key.as_slice() {
+            [key] => Some(key.clone()),
+            _ => None,
+        };
         let limits = config.rate_limits.then(|| config.timer.clone());
         Self {
             service,
             base_url: base_url.to_owned(),
             limiter: Limiter::new(&[base_url, secret], limits),
-            key,
+            secrets: config.key.clone(),
+            bearer,
             timer: config.timer.clone(),
         }
     }
@@ -117,8 +124,16 @@ impl Client {
             .with_temporary(true)
     }
 
+    /// The same account, behind a token that was given for its key.
+    pub(crate) fn with_token(&self, token: &SecretString) -> Self {
+        let mut with_token = self.clone();
+        with_token.secrets.push(token.clone());
+        with_token.bearer = Some(token.clone());
+        with_token
+    }
+
     pub(crate) fn has_key(&self) -> bool {
-        self.key.is_some()
+        !self.secrets.is_empty()
     }
 
     /// The error of a call that takes a key, without one.
@@ -144,8 +159,8 @@ impl Client {
         if !call.query.is_empty() {
             request = request.query(&call.query);
         }
-        if let Some(body) = &call.body {
-            request = request.json(body);
+        if let Some(body) = call.whole_body() {
+            request = request.json(&body);
         }
         let answer = async { self.received(request.send().await?).await };
         let reply = answer.await.map_err(|error| self.broken(call, &error))?;
@@ -157,7 +172,7 @@ impl Client {
 
     fn headers(&self, operation: Operation) -> Result<HeaderMap, Failed> {
         let mut headers = HeaderMap::new();
-        if let Some(key) = &self.key {
+        if let Some(key) = &self.bearer {
             let bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose_secret()));
             let mut bearer = bearer.map_err(|_| {
                 let message = "the key holds characters that no key has";
@@ -190,11 +205,10 @@ impl Client {
             }
         }
         let mut text = String::from_utf8_lossy(&body).into_owned();
-        if let Some(key) = &self.key
-            && !key.expose_secret().is_empty()
-            && text.contains(key.expose_secret())
-        {
-            text = text.replace(key.expose_secret(), "***");
+        for secret in self.secrets.iter().map(ExposeSecret::expose_secret) {
+            if !secret.is_empty() && text.contains(secret) {
+                text = text.replace(secret, "***");
+            }
         }
         Ok(Reply {
             status,

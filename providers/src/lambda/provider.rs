@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Operation, Result};
 use crate::http::{Call, Client, Service};
 use crate::instance::{Instance, InstanceState};
 use crate::provider::{OfferRequest, Provider, RentRequest};
+use crate::public_key;
 use crate::volume::Volumes;
 
 const SERVICE: Service = Service {
@@ -100,7 +101,7 @@ impl Lambda {
             });
         };
         match keys.iter().find(|key| key.name == request.label) {
-            Some(key) if same_key(&key.public_key, line) => {}
+            Some(key) if public_key::is_same(&key.public_key, line) => {}
             Some(_) => {
                 let message = format!("the account has another key named {}", request.label);
                 return Err(self.wrong(message, "Delete it at https://cloud.lambda.ai/ssh-keys."));
@@ -296,13 +297,6 @@ impl Lambda {
         self.client
             .error(operation, ErrorKind::InvalidRequest, message, remedy)
     }
-}
-
-/// Type and base64, without the comment.
-fn same_key(left: &str, right: &str) -> bool {
-    left.split_whitespace()
-        .take(2)
-        .eq(right.split_whitespace().take(2))
 }
 
 fn launch_body(request: &RentRequest, (kind, region): (&str, &str), key: &str) -> Value {

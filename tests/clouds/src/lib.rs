@@ -14,6 +14,7 @@ pub mod lambda;
 mod relay;
 pub mod runpod;
 pub mod vast;
+pub mod verda;
 
 pub use crate::core::*;
 pub use relay::Relay;

@@ -8,10 +8,11 @@ use gpurun_clouds::boxes::BoxKind;
 use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::runpod::RunPod;
 use gpurun_clouds::vast::Vast;
+use gpurun_clouds::verda::Verda;
 use gpurun_clouds::{ClockKind, Cloud, SimConfig};
 use tokio::signal::unix::{SignalKind, signal};
 
-const USAGE: &str = "usage: gpurun-clouds vast|lambda|runpod [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain|isolated] [--virtual]";
+const USAGE: &str = "usage: gpurun-clouds vast|lambda|runpod|verda|verda [--port P] [--key KEY] [--boot SECONDS] [--boxes none|plain|isolated] [--virtual]";
 
 fn main() -> ExitCode {
     match start(std::env::args().skip(1)) {
@@ -85,6 +86,7 @@ fn start(mut arguments: impl Iterator<Item = String>) -> Result<Cloud, Box<dyn s
         "lambda" => Ok(Lambda::start(config)?),
         "runpod" => Ok(RunPod::start(config)?),
         "vast" => Ok(Vast::start(config)?),
+        "verda" => Ok(Verda::start(config)?),
         unknown => Err(format!("unknown vendor `{unknown}`\n{USAGE}").into()),
     }
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gpurun_clouds::{
-    Armed, Cloud, Fault, Operation, SimConfig, SimError, TooMany, lambda, runpod, vast,
+    Armed, Cloud, Fault, Operation, SimConfig, SimError, TooMany, lambda, runpod, vast, verda,
 };
 use gpurun_pricing::Gigabytes;
 use gpurun_providers::conformance::{Harness, Trouble, World};
 use gpurun_providers::lambda::Lambda;
 use gpurun_providers::runpod::RunPod;
 use gpurun_providers::vast::Vast;
+use gpurun_providers::verda::Verda;
 use gpurun_providers::{CloudConfig, OfferRequest, Provider};
 use rust_decimal::Decimal;
 
@@ -31,7 +32,7 @@ pub(crate) struct Simulated {
 }
 
 /// One for each cloud of the registry.
-pub(crate) const SIMULATED: [Simulated; 3] = [
+pub(crate) const SIMULATED: [Simulated; 4] = [
     Simulated {
         name: "vast",
         start: vast::Vast::start,
@@ -50,7 +51,23 @@ pub(crate) const SIMULATED: [Simulated; 3] = [
         client: |config| Box::new(Lambda::new(config)),
         gpu: "a10x1",
     },
+    Simulated {
+        name: "verda",
+        start: verda::Verda::start,
+        client: |config| Box::new(Verda::new(&in_two_parts(config))),
+        gpu: "h100x1",
+    },
 ];
+
+/// The account's key, where the vendor gives an id with it.
+fn in_two_parts(config: &CloudConfig) -> CloudConfig {
+    let id = verda::CLIENT_ID.into();
+    let secret = config.key.iter().cloned();
+    CloudConfig {
+        key: std::iter::once(id).chain(secret).collect(),
+        ..config.clone()
+    }
+}
 
 struct SimWorld {
     vendor: Simulated,

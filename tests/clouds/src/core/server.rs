@@ -78,6 +78,7 @@ impl Simulator {
             }
         };
         let at = world.now();
+        let body = without_secrets(&request.body, &world.config.key);
         world.log.push(Logged {
             at,
             operation,
@@ -90,7 +91,7 @@ impl Simulator {
                 .cloned()
                 .collect(),
             user_agent: request.header("user-agent").map(str::to_owned),
-            body: request.body.clone(),
+            body,
             status: reply.as_ref().map(|reply| reply.status),
         });
         (delay, reply)
@@ -150,6 +151,19 @@ enum Early {
     Go,
     Cut,
     Reply(Reply),
+}
+
+/// Where a vendor takes its key, or what was had for it, in a body.
+const SECRET_FIELDS: [&str; 2] = ["client_secret", "refresh_token"];
+
+fn without_secrets(body: &Value, key: &str) -> Value {
+    let mut body = body.clone();
+    for (name, value) in body.as_object_mut().into_iter().flatten() {
+        if SECRET_FIELDS.contains(&name.as_str()) || value.as_str() == Some(key) {
+            *value = json!("***");
+        }
+    }
+    body
 }
 
 fn latency(fault: &Fault) -> Duration {

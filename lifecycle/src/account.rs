@@ -23,6 +23,16 @@ impl RunRecord {
         self.costs(now).iter().map(|cost| cost.so_far).sum()
     }
 
+    /// What one box has cost until `now`.
+    #[must_use]
+    pub fn spent_on(&self, instance: &str, now: DateTime<Utc>) -> Money {
+        let its = |account: &&Account| account.instance == instance;
+        let accounts = self.accounts.iter().filter(its);
+        accounts
+            .map(|account| run_cost(&self.usage(account), &account.rate_card, now).so_far)
+            .sum()
+    }
+
     /// Of what was [spent](Self::spent): what ends that nobody timed may have been too late by.
     #[must_use]
     pub fn estimated(&self, now: DateTime<Utc>) -> Money {
@@ -73,5 +83,14 @@ impl RunRecord {
             inbound: account.inbound,
             ..Usage::default()
         }
+    }
+}
+
+impl Account {
+    /// When its box was last seen running, if that is the newest of what is known.
+    pub(crate) fn seen_running_at(&self) -> Option<DateTime<Utc>> {
+        let open = self.intervals.last()?;
+        let runs = open.to.is_none() && open.state == BilledState::Running;
+        open.certain_until.filter(|_| runs)
     }
 }

@@ -143,11 +143,32 @@ pub(crate) fn launched() -> RunRecord {
     run
 }
 
+pub(crate) fn rented() -> RunRecord {
+    let mut run = requested();
+    let rent = decide(&run, &observation(0.0, InstanceView::Absent))
+        .actions
+        .remove(0);
+    begin(&mut run, &rent, start());
+    let instance = Some("box-1".to_owned());
+    finish(
+        &mut run,
+        &rent,
+        &ActionResult::Done {
+            instance,
+            training: None,
+            checkpoints: None,
+        },
+        start(),
+    );
+    run
+}
+
 pub(crate) fn running() -> InstanceView {
     InstanceView::Running {
         id: "box-1".to_owned(),
         since: None,
         zero_gpus: false,
+        price: None,
     }
 }
 

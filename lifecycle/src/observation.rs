@@ -1,6 +1,7 @@
 //! What was seen, and when. A thing not seen is `Unknown`: that is neither idle nor absent.
 
 use chrono::{DateTime, Utc};
+use gpurun_pricing::HourlyRate;
 use serde::{Deserialize, Serialize};
 
 /// Something looked at.
@@ -54,6 +55,9 @@ pub enum InstanceView {
         id: String,
         since: Option<DateTime<Utc>>,
         zero_gpus: bool,
+        /// All that it costs now, where the provider says so.
+        #[serde(default)]
+        price: Option<HourlyRate>,
     },
     Stopping {
         id: String,

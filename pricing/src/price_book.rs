@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(book.quote(&GpuRequest::Cpu, None), None);
         let all = book.quotes(&wanted("h100-sxm"));
         assert!(
-            all.is_sorted_by_key(|quote| quote.card.running) && all.len() == 6,
+            all.is_sorted_by_key(|quote| quote.card.running) && all.len() == 7,
             "{all:#?}"
         );
     }

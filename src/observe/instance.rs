@@ -110,6 +110,7 @@ fn view(boxes: &[Instance], run: &RunRecord) -> InstanceView {
             id,
             since,
             zero_gpus: only.gpus == Some(0) && wants_gpus(run),
+            price: only.price,
         },
         InstanceState::Stopping => InstanceView::Stopping { id, since },
         InstanceState::Stopped => InstanceView::Stopped { id, since },

@@ -4,6 +4,7 @@ use crate::rented::{Rented, rented, rented_at};
 use crate::world::{eventually, kill, text};
 use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::runpod::RunPod;
+use gpurun_clouds::verda::Verda;
 use gpurun_clouds::{Armed, Fault, Operation};
 use gpurun_dataset::shapes::{ShapesConfig, generate};
 
@@ -238,6 +239,17 @@ fn the_same_job_runs_at_lambda() {
 fn the_same_job_runs_at_runpod() {
     let names = ["RUNPOD_API_URL", "RUNPOD_API_KEY"];
     runs_to_its_end(rented_at(RunPod::start, names, "4090x1"));
+}
+
+#[test]
+fn the_same_job_runs_at_verda() {
+    let names = ["VERDA_BASE_URL", "VERDA_CLIENT_SECRET"];
+    let mut rented = rented_at(Verda::start, names, "h100x1");
+    if let Some(rented) = &mut rented {
+        let id = gpurun_clouds::verda::CLIENT_ID;
+        rented.world.set("VERDA_CLIENT_ID", id);
+    }
+    runs_to_its_end(rented);
 }
 
 #[test]

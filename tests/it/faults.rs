@@ -6,6 +6,7 @@ use crate::world::text;
 use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::runpod::RunPod;
 use gpurun_clouds::vast::Vast;
+use gpurun_clouds::verda::Verda;
 use gpurun_clouds::{Armed, Fault, Operation, TooMany};
 use rust_decimal::Decimal;
 use serde_json::Value;
@@ -30,6 +31,14 @@ fn runpod() -> Option<Rented> {
 fn lambda() -> Option<Rented> {
     let names = ["LAMBDA_CLOUD_BASE_URL", "LAMBDA_API_KEY"];
     rented_at(Lambda::start, names, "a10x1")
+}
+
+fn verda() -> Option<Rented> {
+    let names = ["VERDA_BASE_URL", "VERDA_CLIENT_SECRET"];
+    let mut rented = rented_at(Verda::start, names, "h100x1")?;
+    let id = gpurun_clouds::verda::CLIENT_ID;
+    rented.world.set("VERDA_CLIENT_ID", id);
+    Some(rented)
 }
 
 fn dear(rent: Rent) -> Option<Rented> {
@@ -284,4 +293,14 @@ fn faults_at_lambda() {
         happenings(lambda);
     }
     destroys(lambda);
+}
+
+#[test]
+fn faults_at_verda() {
+    if is_full() {
+        creates(verda);
+        looks(verda);
+        happenings(verda);
+    }
+    destroys(verda);
 }

@@ -5,6 +5,7 @@ use gpurun_clouds::boxes::BoxKind;
 use gpurun_clouds::lambda::Lambda;
 use gpurun_clouds::runpod::RunPod;
 use gpurun_clouds::vast::Vast;
+use gpurun_clouds::verda::Verda;
 use gpurun_clouds::{ClockKind, Cloud, Relay, SimConfig, SimError};
 use std::path::Path;
 use std::process::Output;
@@ -51,6 +52,12 @@ impl Watched {
                 "lambda",
                 ["LAMBDA_CLOUD_BASE_URL", "LAMBDA_API_KEY"],
             ),
+            (
+                Verda::start,
+                BoxKind::None,
+                "verda",
+                ["VERDA_BASE_URL", "VERDA_CLIENT_SECRET"],
+            ),
         ] {
             let config = SimConfig {
                 clock: ClockKind::Real,
@@ -66,6 +73,7 @@ impl Watched {
             markets.push(Market { cloud, relay });
         }
         world.set("RUNPOD_API_BASE_URL", &markets[1].relay.url());
+        world.set("VERDA_CLIENT_ID", gpurun_clouds::verda::CLIENT_ID);
         Some(Self {
             world,
             markets,
@@ -199,6 +207,7 @@ fn no_key_is_in_arguments_requests_output_or_files() {
             live(&mut watched);
             die_young(&mut watched, "runpod", "4090x1");
             die_young(&mut watched, "lambda", "a10x1");
+            die_young(&mut watched, "verda", "h100x1");
         }));
         is_over.store(true, Ordering::Relaxed);
         let looked = looking.join().expect("it only looks");
@@ -228,9 +237,11 @@ fn no_key_is_in_arguments_requests_output_or_files() {
         let living = |it: &&gpurun_clouds::RentalState| it.phase.is_alive();
         assert_eq!(market.cloud.state().boxes.iter().filter(living).count(), 0);
         let heard = market.relay.heard().join("\n");
-        let (allowed, rest): (Vec<&str>, Vec<&str>) = heard
-            .lines()
-            .partition(|line| line.to_ascii_lowercase().starts_with("authorization: "));
+        let (allowed, rest): (Vec<&str>, Vec<&str>) = heard.lines().partition(|line| {
+            line.to_ascii_lowercase().starts_with("authorization: ")
+                    // Where the key's two parts buy a token.
+                    || line.contains("\"grant_type\":")
+        });
         assert!(!allowed.is_empty(), "{key} was never sent");
         watched.assert_without_keys("a request", rest.join("\n").as_bytes());
     }

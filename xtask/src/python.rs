@@ -42,6 +42,7 @@ const CLIENTS: &[(&str, &str)] = &[
     ("vast", "vastai==1.9.1"),
     ("runpod", "runpod==1.12.0"),
     ("lambda", "lambda-ai-cloud-api-client==2.4.1"),
+    ("verda", "verda==1.25.0"),
 ];
 
 /// Makes the clients' environments; returns the folder that holds them.

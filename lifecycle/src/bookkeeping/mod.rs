@@ -3,6 +3,7 @@
 
 mod done;
 mod intervals;
+mod prices;
 mod seen;
 mod verbs;
 

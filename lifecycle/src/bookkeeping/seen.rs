@@ -5,6 +5,7 @@ use gpurun_pricing::BilledState;
 
 use super::done::outcome_of;
 use super::intervals::{self, End};
+use super::prices;
 use crate::action::Step;
 use crate::observation::{
     CheckpointView, InstanceView, Observation, Sighting, TrainingState, TrainingView,
@@ -70,6 +71,7 @@ fn instance(run: &mut RunRecord, view: &InstanceView, at: DateTime<Utc>) {
             id,
             since,
             zero_gpus,
+            price,
         } if same(id) => {
             if let (true, Some(instance)) = (*zero_gpus, &mut run.instance) {
                 instance.fault = Some("it came up without GPUs".to_owned());
@@ -80,7 +82,14 @@ fn instance(run: &mut RunRecord, view: &InstanceView, at: DateTime<Utc>) {
             }
             came_up(run, *since, at);
             run.accepted_at = None;
+            let before = run
+                .accounts
+                .last()
+                .and_then(|account| account.seen_running_at());
             enter(run, BilledState::Running, *since, at);
+            if let Some(price) = price {
+                prices::reprice(run, *price, before, at);
+            }
         }
         InstanceView::Creating { id, since } if same(id) => {
             wakes(run, since.unwrap_or(at));
@@ -200,7 +209,7 @@ fn tried(run: &RunRecord, given_back: bool, at: DateTime<Utc>) -> Option<TriedOf
         host: offered
             .filter(|_| to_blame)
             .and_then(|offered| offered.host.clone()),
-        lost: run.costs(at).pop().map(|cost| cost.so_far),
+        lost: Some(run.spent_on(&instance.id, at)),
         offer,
         at,
         why,

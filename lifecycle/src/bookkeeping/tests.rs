@@ -107,6 +107,7 @@ fn a_box_that_was_restarted_is_set_up_again() {
         id: "box-1".into(),
         since: Some(at(hours)),
         zero_gpus: false,
+        price: None,
     };
     let mut run = launched();
     absorb(&mut run, &observation(1.0, up(0.1)));

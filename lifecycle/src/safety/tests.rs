@@ -216,7 +216,7 @@ fn box_view() -> impl Strategy<Value = InstanceView> {
         1 => (id(), since()).prop_map(|(id, since)| InstanceView::Creating { id, since }),
         1 => id().prop_map(|id| InstanceView::Locked { id }),
         6 => (id(), since(), prop::bool::weighted(0.1))
-            .prop_map(|(id, since, zero_gpus)| InstanceView::Running { id, since, zero_gpus }),
+            .prop_map(|(id, since, zero_gpus)| InstanceView::Running { id, since, zero_gpus, price: None }),
         1 => (id(), since()).prop_map(|(id, since)| InstanceView::Stopping { id, since }),
         3 => (id(), since()).prop_map(|(id, since)| InstanceView::Stopped { id, since }),
         1 => (id(), since()).prop_map(|(id, since)| InstanceView::Destroying { id, since }),

@@ -148,6 +148,7 @@ fn view(one: &SimBox, world: &World) -> InstanceView {
             id,
             since,
             zero_gpus: one.zero_gpus,
+            price: None,
         },
         BoxState::Stopped => InstanceView::Stopped { id, since },
         BoxState::Gone => InstanceView::Absent,

@@ -66,7 +66,10 @@ fn state(contract: &Contract) -> (InstanceState, Option<String>) {
             (InstanceState::Creating, Some(why.to_owned()))
         }
         "exited" => (InstanceState::Broken, quoted("its container has ended")),
-        _ => (InstanceState::Creating, said),
+        "" | "created" | "loading" | "running" | "rebooting" | "recycling" => {
+            (InstanceState::Creating, said)
+        }
+        new => (InstanceState::Broken, quoted(&format!("it is {new}"))),
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) struct Order<'a> {
     pub(super) key: &'a str,
     /// GB.
     pub(super) disk: u64,
+    /// Says what the API shows of no box: its disk.
+    pub(super) description: &'a str,
 }
 
 pub(super) fn create(order: &Order<'_>) -> Call {
@@ -57,7 +59,7 @@ pub(super) fn create(order: &Order<'_>) -> Call {
         "image": IMAGE,
         "ssh_key_ids": [order.key],
         "hostname": order.label,
-        "description": order.label,
+        "description": order.description,
         "location_code": order.location,
         "os_volume": {"name": order.label, "size": order.disk},
         "is_spot": false,
@@ -150,6 +152,7 @@ pub(super) struct VolumePrice {
 pub(super) struct Machine {
     pub(super) id: String,
     pub(super) hostname: Option<String>,
+    pub(super) description: Option<String>,
     pub(super) status: String,
     pub(super) created_at: Option<DateTime<Utc>>,
     pub(super) ip: Option<String>,

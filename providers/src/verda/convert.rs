@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use chrono::NaiveDate;
 use gpurun_pricing::{
-    GigabyteMonthRate, GigabyteRate, GpuRequest, HourlyRate, HoursPerMonth, Offer, RateCard,
-    StopSupport,
+    GigabyteMonthRate, GigabyteRate, Gigabytes, GpuRequest, HourlyRate, HoursPerMonth, Offer,
+    RateCard, StopSupport,
 };
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
@@ -111,6 +111,7 @@ pub(super) fn instance(machine: &Machine) -> Option<Instance> {
         _ => InstanceState::Broken,
     };
     let is_running = state == InstanceState::Running;
+    let disk = machine.description.as_deref().and_then(noted_disk);
     let ip = machine.ip.as_ref().filter(|_| is_running);
     Some(Instance {
         id: machine.id.clone(),
@@ -133,11 +134,31 @@ pub(super) fn instance(machine: &Machine) -> Option<Instance> {
             .as_ref()
             .map(|gpu| gpu.number_of_gpus)
             .filter(|_| is_running),
-        disk: None,
-        // Its disk apart, which no call shows with it.
-        price: machine.price_per_hour.map(HourlyRate::new),
+        disk: disk.map(|(size, _)| size),
+        price: disk
+            .zip(machine.price_per_hour)
+            .map(|((size, rate), hourly)| {
+                HourlyRate::new(hourly) + rate.per_hour(size, HoursPerMonth::TWELFTH_OF_A_YEAR)
+            }),
         message: (state == InstanceState::Broken).then(|| format!("it is {}", machine.status)),
     })
+}
+
+/// A box's description: its disk, and what that costs, which no call shows with the box.
+pub(super) fn disk_note(gigabytes: u64, rate: GigabyteMonthRate) -> String {
+    format!("gpurun disk {gigabytes} GB at {} $/GB-month", rate.amount())
+}
+
+/// The same, read; `None` for what somebody else wrote.
+fn noted_disk(description: &str) -> Option<(Gigabytes, GigabyteMonthRate)> {
+    let (size, rate) = description
+        .strip_prefix("gpurun disk ")?
+        .split_once(" GB at ")?;
+    let rate = rate.strip_suffix(" $/GB-month")?;
+    Some((
+        Gigabytes::new(size.parse().ok()?),
+        GigabyteMonthRate::new(rate.parse().ok()?),
+    ))
 }
 
 #[cfg(test)]
@@ -198,6 +219,7 @@ mod tests {
         let of = |status: &str| {
             let machine: Value = json!({
                 "id": "1", "hostname": "gpurun-1", "status": status, "ip": "203.0.113.9", "price_per_hour": 2.29,
+                "description": disk_note(365, GigabyteMonthRate::new(Decimal::new(20, 2))),
                 "gpu": {"description": "1x H100 SXM5 80GB", "number_of_gpus": 1},
             });
             instance(&serde_json::from_value(machine).expect("a machine"))
@@ -206,6 +228,11 @@ mod tests {
         assert_eq!(
             (running.state, running.gpus),
             (InstanceState::Running, Some(1))
+        );
+        // 365 GB x $0.20 / 730 h
+        assert_eq!(
+            running.price.map(HourlyRate::figure).as_deref(),
+            Some("2.3900")
         );
         for waits in ["ordered", "provisioning"] {
             let waiting = of(waits).expect("alive");

@@ -220,6 +220,7 @@ impl Provider for Verda {
             label: &request.label,
             key: &key,
             disk,
+            description: &convert::disk_note(disk, request.offer.card.disk_running),
         };
         let created = match self.tell(api::create(&order)).await {
             Ok(created) => created,

@@ -7,3 +7,4 @@ mod local;
 mod runpod;
 mod secrets;
 mod vast;
+mod verda;

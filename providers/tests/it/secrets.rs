@@ -1,4 +1,5 @@
-//! The account's key goes to the vendor in one header, and nowhere else: over every adapter, in every trouble.
+//! The account's key goes to the vendor in one header, or buys a token in one body, and goes nowhere else: over every
+//! adapter, in every trouble.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -150,13 +151,14 @@ fn through(relay: &Relay, cloud: &Arc<Cloud>) -> CloudConfig {
     }
 }
 
-/// All that was sent but the one header that may hold the key.
+/// All that was sent but the one header that may hold the key, and the one body that buys a token with it.
 fn without_authorization(heard: &str) -> (String, usize) {
-    let is_authorization = |line: &&str| {
-        line.get(..15)
-            .is_some_and(|name| name.eq_ignore_ascii_case("authorization: "))
+    let may_hold_it = |line: &&str| {
+        let header = line.get(..15);
+        header.is_some_and(|name| name.eq_ignore_ascii_case("authorization: "))
+            || (line.contains("\"grant_type\":") && line.contains("\"client_secret\":"))
     };
-    let (credentials, rest): (Vec<_>, Vec<_>) = heard.lines().partition(is_authorization);
+    let (credentials, rest): (Vec<_>, Vec<_>) = heard.lines().partition(may_hold_it);
     (rest.join("\n"), credentials.len())
 }
 
@@ -219,6 +221,7 @@ async fn a_vendor_that_repeats_the_key_is_not_quoted() {
         let cloud = Arc::new((vendor.start)(strict()).expect("a free port"));
         let ours = (vendor.client)(&SimTime::config(&cloud));
         let offer = ours.search(&search(vendor)).await.expect("offers");
+        let mut is_repeated = false;
         for status in [200, 302, 400, 401, 404, 409, 422, 429, 500, 503] {
             let parrot = Relay::repeating(status).expect("a free port");
             let said = Said::default();
@@ -230,11 +233,9 @@ async fn a_vendor_that_repeats_the_key_is_not_quoted() {
             assert!(heard.contains(cloud.key()), "{status}: no key was sent");
             let name = client.name();
             assert_unsaid(name, "what was said", &said.text(), cloud.key());
-            assert!(
-                said.text().contains("***"),
-                "{name}, {status}: not repeated"
-            );
+            is_repeated |= said.text().contains("***");
         }
+        assert!(is_repeated, "{}: nothing was repeated", ours.name());
     }
 }
 

@@ -155,7 +155,12 @@ fn keys_are_found_where_the_vendors_put_them() {
     let modal = "[old]\ntoken_id='o'\ntoken_secret='o'\n[new]\ntoken_id='m-1'\ntoken_secret='m-2'\nactive=true\n";
     home.write(".modal.toml", modal, 0o600);
     let settings = home
-        .load(&[("BEAM_TOKEN", "b-1"), ("RUNPOD_API_KEY", "")])
+        .load(&[
+            ("BEAM_TOKEN", "b-1"),
+            ("RUNPOD_API_KEY", ""),
+            ("VERDA_CLIENT_ID", "d-1"),
+            ("VERDA_CLIENT_SECRET", "d-2"),
+        ])
         .expect("keys, no configuration");
     let parts = |cloud: &str| -> Vec<&str> {
         let credential = settings.credential(cloud).expect(cloud);
@@ -168,6 +173,7 @@ fn keys_are_found_where_the_vendors_put_them() {
     assert_eq!(parts("vast"), ["v-1"]);
     assert_eq!(parts("runpod"), ["r-1"]);
     assert_eq!(parts("lambda"), ["l-1"]);
+    assert_eq!(parts("verda"), ["d-1", "d-2"]);
     assert_eq!(parts("modal"), ["m-1", "m-2"]);
     assert_eq!(parts("beam"), ["b-1"]);
     assert_eq!(settings.clouds_without_key().count(), 0);
@@ -182,13 +188,14 @@ fn a_cloud_without_a_key_says_where_it_goes() {
         .clouds_without_key()
         .map(|cloud| format!("{}: {}", cloud.name, cloud.where_the_key_goes()))
         .collect();
-    assert_eq!(missing.len(), 5);
+    assert_eq!(missing.len(), 6);
     assert_eq!(
         missing[0],
         "vast: $VAST_API_KEY, ~/.config/vastai/vast_api_key, or key under [providers.vast] in config.toml"
     );
+    assert!(missing[3].starts_with("verda: $VERDA_CLIENT_ID and $VERDA_CLIENT_SECRET, "));
     assert!(
-        missing[3].starts_with("modal: $MODAL_TOKEN_ID and $MODAL_TOKEN_SECRET, ~/.modal.toml")
+        missing[4].starts_with("modal: $MODAL_TOKEN_ID and $MODAL_TOKEN_SECRET, ~/.modal.toml")
     );
 }
 

@@ -10,26 +10,6 @@ fn creating() -> InstanceView {
     }
 }
 
-fn rented() -> RunRecord {
-    let mut run = requested();
-    let rent = decide(&run, &observation(0.0, InstanceView::Absent))
-        .actions
-        .remove(0);
-    begin(&mut run, &rent, start());
-    let instance = Some("box-1".to_owned());
-    finish(
-        &mut run,
-        &rent,
-        &ActionResult::Done {
-            instance,
-            training: None,
-            checkpoints: None,
-        },
-        start(),
-    );
-    run
-}
-
 fn fail(run: &mut RunRecord, step: Step, temporary: bool, hours: f64) {
     let action = decide(run, &observation(hours, running()))
         .actions
@@ -321,6 +301,7 @@ fn r20_a_restart_without_gpus_bills_nothing_further_and_goes_on_elsewhere() {
         id: "box-1".to_owned(),
         since: None,
         zero_gpus: true,
+        price: None,
     };
     let plan = look(&mut run, &observation(5.1, empty));
     assert!(

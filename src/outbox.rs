@@ -3,7 +3,7 @@
 //! Its agent pushes into a folder of its own, with a manifest, as it would anywhere. What lies there is on the box still,
 //! and counts as nothing until this machine has brought it to the destination and verified it there.
 
-use crate::sink::{Directory, Sink, SinkError};
+use crate::sink::{self, Directory, Sink, SinkError};
 use chrono::Utc;
 use gpurun_lifecycle::{CheckpointSpec, RunRecord};
 use gpurun_protocol::manifest::{self, Content, Manifest};
@@ -18,6 +18,7 @@ const OUTBOX: &str = "gpurun/outbox";
 pub(crate) fn destination(access: &Access, checkpoints: &CheckpointSpec) -> String {
     match access {
         Access::Local { .. } => checkpoints.to.clone(),
+        Access::Ssh(_) if sink::is_store(&checkpoints.to) => checkpoints.to.clone(),
         Access::Ssh(_) => OUTBOX.to_owned(),
     }
 }

@@ -4,6 +4,7 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::remote::Connections;
 use crate::settings::{Environment, Settings};
+use crate::sink::{self, Keys, Sink, SinkError};
 use crate::store::Ledger;
 use crate::ui::Ui;
 use gpurun_lifecycle::RunRecord;
@@ -15,6 +16,8 @@ pub(crate) struct Shell {
     pub(crate) ledger: Ledger,
     pub(crate) providers: Vec<Box<dyn Provider>>,
     pub(crate) connections: Connections,
+    /// What opens the destinations of checkpoints.
+    pub(crate) sink_keys: Keys,
     /// Clouds that can't be asked, and where the key of each goes.
     without_key: Vec<(&'static str, String)>,
 }
@@ -41,6 +44,7 @@ impl Shell {
             ledger,
             providers: providers(settings),
             connections: Connections::new(&settings.state),
+            sink_keys: Keys::find(&Environment::of_process()),
             without_key: settings
                 .clouds_without_key()
                 .map(|cloud| (cloud.name, cloud.where_the_key_goes()))
@@ -69,6 +73,18 @@ impl Shell {
     /// The run that a name or the start of an id means.
     pub(crate) fn find(&self, name_or_prefix: &str) -> Result<RunRecord> {
         Ok(self.ledger.find(name_or_prefix)?)
+    }
+}
+
+impl Shell {
+    /// The run's folder where its checkpoints go.
+    pub(crate) fn sink(&self, run: &RunRecord) -> Result<Box<dyn Sink>, SinkError> {
+        sink::of_run(
+            &run.spec.checkpoints.to,
+            &self.sink_keys,
+            &run.name,
+            &run.id,
+        )
     }
 }
 

@@ -50,6 +50,11 @@ impl Layout {
         self.folder.join("reserve")
     }
 
+    /// The key of the checkpoints' destination, readable by its owner alone.
+    pub(crate) fn sink_keys(&self) -> PathBuf {
+        self.folder.join("sink-keys.json")
+    }
+
     /// The box's copy of the destination's manifest.
     pub(crate) fn manifest(&self) -> PathBuf {
         self.folder.join(gpurun_protocol::manifest::FILE_NAME)

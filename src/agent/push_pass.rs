@@ -15,7 +15,7 @@ use super::milestones::{Due, Role, Trigger, due};
 use super::progress::{read_history, read_status};
 use super::scan::{Look, Stamp};
 use super::{clock, companions, prune};
-use crate::sink::{Digest, Directory, Object, Sink, SinkError};
+use crate::sink::{self, Digest, Directory, Keys, Object, Sink, SinkError};
 
 /// What a pass works on.
 #[derive(Debug, Clone, Copy)]
@@ -74,10 +74,9 @@ fn pass(
         let lock = job.layout.push_lock().display().to_string();
         about_manifest(SinkError::from_io(lock, error))
     })?;
-    let to = job.layout.resolve(&job.push.to);
-    let sink =
-        Directory::of_run(&to, &job.spec.run_name, &job.spec.run_id).map_err(about_manifest)?;
-    let mut manifest = load(&sink, job).map_err(about_manifest)?;
+    let sink = destination(job).map_err(about_manifest)?;
+    let sink = sink.as_ref();
+    let mut manifest = load(sink, job).map_err(about_manifest)?;
 
     let now = clock::now();
     let run_dir = job.layout.resolve(&job.spec.run_dir);
@@ -95,7 +94,7 @@ fn pass(
             continue;
         }
         busy(Some(&name));
-        match push_one(&sink, job.layout, &mut manifest, &due, &run_dir) {
+        match push_one(sink, job.layout, &mut manifest, &due, &run_dir) {
             Ok(None) => outcome.pushed.push(name),
             Ok(Some(why)) => outcome.unfit.push((name, why)),
             Err(SinkError::SourceChanged { .. }) => {
@@ -108,8 +107,8 @@ fn pass(
     }
     if trigger != Trigger::Watch || !outcome.pushed.is_empty() {
         busy(Some("status and metrics"));
-        companions::push(&sink, job, &mut manifest)?;
-        save(&sink, job.layout, &mut manifest).map_err(about_manifest)?;
+        companions::push(sink, job, &mut manifest)?;
+        save(sink, job.layout, &mut manifest).map_err(about_manifest)?;
     }
     if let Some(keep) = job.push.keep_epochs {
         for file in prune::removable(look, &manifest, keep) {
@@ -123,6 +122,24 @@ fn pass(
     }
     outcome.manifest = Some(manifest);
     Ok(())
+}
+
+/// The run's folder where checkpoints go. A relative directory starts at the box's home.
+fn destination(job: &PushJob<'_>) -> Result<Box<dyn Sink>, SinkError> {
+    let to = &job.push.to;
+    let (name, id) = (&job.spec.run_name, &job.spec.run_id);
+    if !sink::is_store(to) {
+        let to = job.layout.resolve(to);
+        return Ok(Box::new(Directory::of_run(&to, name, id)?));
+    }
+    let file = job.layout.sink_keys();
+    let keys = match fs::read(&file) {
+        Ok(text) => serde_json::from_slice(&text).map_err(io::Error::other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Keys::default()),
+        Err(error) => Err(error),
+    };
+    let keys = keys.map_err(|error| SinkError::from_io(file.display().to_string(), error))?;
+    sink::of_run(to, &keys, name, id)
 }
 
 /// Pushes one file; says why when it isn't fit to be pushed.

@@ -5,7 +5,7 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::reconcile::Pass;
 use crate::shell::{Shell, block_on};
-use crate::sink::{self, Directory};
+use crate::sink;
 use crate::store::{Event, EventKind};
 use crate::summary::RunSummary;
 use crate::ui::Ui;
@@ -13,7 +13,6 @@ use crate::ui::format::{self, labelled};
 use chrono::Utc;
 use gpurun_lifecycle::{Outcome, RunRecord};
 use serde::Serialize;
-use std::path::Path;
 use std::time::Duration;
 
 /// Writes down what the person wants now.
@@ -112,7 +111,7 @@ pub(super) fn report(shell: &Shell, pass: &Pass, goal: Goal) -> ExitCode {
             ));
         }
     }
-    if let Some((location, bytes)) = weights(run, &summary) {
+    if let Some((location, bytes)) = weights(shell, run, &summary) {
         let size = format::bytes(bytes);
         ui.data(&labelled(
             "weights",
@@ -130,11 +129,11 @@ pub(super) fn report(shell: &Shell, pass: &Pass, goal: Goal) -> ExitCode {
 }
 
 /// The best weights off the box, or else the newest.
-fn weights(run: &RunRecord, summary: &RunSummary) -> Option<(String, u64)> {
-    let to = Path::new(&run.spec.checkpoints.to);
-    let best = Directory::of_run(to, &run.name, &run.id)
+fn weights(shell: &Shell, run: &RunRecord, summary: &RunSummary) -> Option<(String, u64)> {
+    let best = shell
+        .sink(run)
         .ok()
-        .and_then(|sink| sink::best_weights(&sink));
+        .and_then(|sink| sink::best_weights(sink.as_ref()));
     let newest = summary.verified.as_ref();
     best.or_else(|| newest.map(|verified| (verified.location.clone(), verified.bytes)))
 }

@@ -8,8 +8,9 @@ use crate::launch::{
     quoted_offer, rebuild_terms, run_spec, shape,
 };
 use crate::remote;
-use crate::settings::Settings;
+use crate::settings::{Environment, Settings};
 use crate::shell::{self, Shell, block_on};
+use crate::sink::Keys;
 use crate::store::{BadHost, Event, EventKind, Ledger, new_run_id};
 use crate::ui::Ui;
 use chrono::{TimeDelta, Utc};
@@ -59,7 +60,8 @@ impl Args {
             )
         })?;
         let job = job::load(self.job.clone(), &settings.defaults, &current)?;
-        job.check(&settings.local_boxes())?;
+        let keys = Keys::find(&Environment::of_process());
+        job.check(&settings.local_boxes(), &keys)?;
         let data = prepare(&job, &settings, self.allow_data_errors, ui)?;
         let resolved = job::resolve(&job.spec, data.as_ref());
         let staged = Gigabytes::from_bytes(data.as_ref().map_or(0, |data| data.bytes));
@@ -121,6 +123,7 @@ impl Args {
             return Ok(ExitCode::Success);
         }
         remote::can_install(&run.spec.install)?;
+        job.probe_destination(&keys)?;
         go(ui, &self, run, &shown)
     }
 }

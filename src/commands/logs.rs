@@ -4,11 +4,9 @@ use crate::exit_code::ExitCode;
 use crate::observe;
 use crate::remote::{Command, Remote};
 use crate::shell::{Shell, block_on};
-use crate::sink::{Directory, Sink};
 use crate::ui::Ui;
 use gpurun_lifecycle::{Engine, RunRecord};
 use serde::Serialize;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -122,7 +120,6 @@ async fn output(remote: &dyn Remote, argv: &[&str]) -> Result<Vec<u8>> {
 
 /// The copy that went along with the checkpoints.
 fn pushed(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
-    let to = Path::new(&run.spec.checkpoints.to);
     let none = |why: String| {
         Failure::new(
             ExitCode::Box,
@@ -130,8 +127,7 @@ fn pushed(shell: &Shell, run: &RunRecord, args: &Args) -> Result<ExitCode> {
             "a stopped box keeps its log: `gpurun start` brings it back",
         )
     };
-    let folder =
-        Directory::of_run(to, &run.name, &run.id).map_err(|error| none(error.to_string()))?;
+    let folder = shell.sink(run).map_err(|error| none(error.to_string()))?;
     let names = [stream(run, args), "train.log"];
     let read = |name: &&str| folder.read(name).ok().flatten();
     let log = names

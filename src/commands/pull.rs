@@ -3,11 +3,11 @@ use super::which_run::WhichRun;
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::shell::{Shell, block_on};
-use crate::sink::{self, Directory};
+use crate::sink;
 use crate::ui::{Ui, format};
 use gpurun_lifecycle::{Phase, RunRecord};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Get a run's weights and metrics into a directory here, each file verified by its hash
 ///
@@ -37,9 +37,9 @@ impl Args {
             .directory
             .clone()
             .unwrap_or_else(|| PathBuf::from(&run.name));
-        let to = Path::new(&run.spec.checkpoints.to);
-        let pulled = Directory::of_run(to, &run.name, &run.id)
-            .and_then(|source| sink::pull(&source, &directory));
+        let pulled = shell
+            .sink(&run)
+            .and_then(|source| sink::pull(source.as_ref(), &directory));
         let files = pulled.map_err(|error| {
             Failure::new(
                 ExitCode::Failure,

@@ -6,6 +6,7 @@ use crate::observe;
 use crate::outbox;
 use crate::remote::{Command, Output, Remote, RemoteError, WayIn};
 use crate::shell::Shell;
+use crate::sink;
 use gpurun_lifecycle::{
     ActionResult, AgentState, CheckpointSpec, Intent, LaunchSpec, RunRecord, Target,
 };
@@ -15,6 +16,8 @@ use std::time::Duration;
 
 /// Where the agent's orders lie, relative to the box's home.
 const SPEC: &str = "gpurun/agent.json";
+/// And the key of their destination, where it takes one.
+const SINK_KEYS: &str = "gpurun/sink-keys.json";
 /// From SIGTERM to SIGKILL: a trainer finishes its step and writes a checkpoint in less than ten.
 const END_GRACE_SECONDS: u32 = 30;
 const PUSH_SECONDS: u32 = 300;
@@ -45,6 +48,16 @@ pub(super) async fn launch(
     };
     if let Err(error) = remote.put_bytes(&text, SPEC).await {
         return failed(true, error);
+    }
+    if sink::is_store(&checkpoints.to) {
+        let keys = shell.sink_keys.only_for(&checkpoints.to);
+        let text = match serde_json::to_vec(&keys) {
+            Ok(text) => text,
+            Err(error) => return failed(false, error),
+        };
+        if let Err(error) = remote.put_bytes(&text, SINK_KEYS).await {
+            return failed(true, error);
+        }
     }
     let command = Command::agent(&["start"]).timeout(Duration::from_secs(60));
     let output = remote.exec(&command).await;

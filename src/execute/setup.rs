@@ -3,6 +3,7 @@
 use super::{failed, gpus, send};
 use crate::remote::{self, Remote, WayIn};
 use crate::shell::Shell;
+use crate::sink::SinkError;
 use crate::{observe, sink, stage};
 use gpurun_lifecycle::{
     ActionResult, InstallSpec, ProveSpec, RestoredFile, RunRecord, StageSpec, Target,
@@ -125,13 +126,32 @@ pub(super) async fn restore(
         Err(result) => return result,
     };
     for file in files {
-        let location = Path::new(&file.location);
-        if let Err(error) = sink::check(location, &file.sha256) {
-            return failed(false, format!("{}: {error}", file.location));
-        }
+        let scratch;
+        let location = if sink::is_store(&file.location) {
+            scratch = match from_store(shell, file) {
+                Ok(scratch) => scratch,
+                Err(error) => return failed(error.is_temporary(), error),
+            };
+            scratch.as_ref()
+        } else {
+            let location = Path::new(&file.location);
+            if let Err(error) = sink::check(location, &file.sha256) {
+                return failed(false, format!("{}: {error}", file.location));
+            }
+            location
+        };
         if let Err(error) = remote.put_file(location, &file.dest).await {
             return failed(error.temporary, error);
         }
     }
     ActionResult::done()
+}
+
+/// A checkpoint from a store, brought here on its way to the box.
+fn from_store(shell: &Shell, file: &RestoredFile) -> Result<tempfile::TempPath, SinkError> {
+    let scratch = tempfile::NamedTempFile::new()
+        .map_err(|error| SinkError::from_io("the temporary folder", error))?
+        .into_temp_path();
+    sink::fetch(&file.location, &shell.sink_keys, &file.sha256, &scratch)?;
+    Ok(scratch)
 }

@@ -2,6 +2,7 @@
 
 use super::{keys::Key, layer::Layer, place::real_path, spec::JobSpec};
 use crate::document::DocumentError;
+use crate::sink::{self, Keys, SinkError};
 use gpurun_protocol::manifest;
 use std::path::Path;
 
@@ -18,11 +19,40 @@ impl Job {
     /// # Errors
     /// A data set that isn't there or isn't a directory or `.tar`; a checkpoint directory that
     /// can't be written, lies inside a box, or holds weights of somebody else.
-    pub(crate) fn check(&self, boxes: &Path) -> Result<(), DocumentError> {
+    pub(crate) fn check(&self, boxes: &Path, keys: &Keys) -> Result<(), DocumentError> {
         if let Some(data) = &self.spec.data {
             self.check_data(data)?;
         }
-        self.check_destination(Path::new(&self.spec.checkpoints.to), boxes)
+        let to = &self.spec.checkpoints.to;
+        if sink::is_store(to) {
+            let found = sink::of_run(to, keys, &self.spec.name, "id").map(drop);
+            return found.map_err(|error| self.store_error(&error));
+        }
+        self.check_destination(Path::new(to), boxes)
+    }
+
+    /// Whether the store that checkpoints go to takes them: writes a small object there, reads it and removes it.
+    ///
+    /// # Errors
+    /// What the store refuses, at the line that names it.
+    pub(crate) fn probe_destination(&self, keys: &Keys) -> Result<(), DocumentError> {
+        sink::probe(&self.spec.checkpoints.to, keys).map_err(|error| self.store_error(&error))
+    }
+
+    fn store_error(&self, error: &SinkError) -> DocumentError {
+        let help = match error {
+            SinkError::NoKey { .. } => "set the key, or name a directory: --to DIRECTORY",
+            SinkError::Name { .. } => {
+                "s3://bucket/folder; buckets have 3 to 63 lower-case letters, digits, dashes and dots"
+            }
+            SinkError::Denied { .. } => {
+                "check the bucket's name and what the key may do there: put, get, list and delete objects"
+            }
+            _ => {
+                "check the address ($AWS_ENDPOINT_URL for another store than Amazon's) and the network, and launch again"
+            }
+        };
+        self.layer.error(Key::To, error.to_string(), help)
     }
 
     /// An error about the data set, at the line that names it.

@@ -126,7 +126,7 @@ pub(crate) const KEYS: [KeyInfo; 27] = [
     row(Key::Extras, ("train", "extras"), "extra", List, "EXTRA", "Optional parts of the engine to install, such as rfdetr, lora or onnx"),
     row(Key::Args, ("train", "args"), "arg", Pairs, "NAME=VALUE", "Any other option of the engine; also after '--'"),
     row(Key::Command, ("train", "command"), "command", Command, "COMMAND", "A command to run instead of an engine; also after '--'"),
-    row(Key::To, ("checkpoints", "to"), "to", Text, "DIRECTORY", "Where weights go while the training runs, into a folder of the run's name [default: runs]"),
+    row(Key::To, ("checkpoints", "to"), "to", Text, "DIRECTORY", "Where weights go while the training runs: a directory, or s3://bucket/folder; into a folder of the run's name [default: runs]"),
     row(Key::Files, ("checkpoints", "files"), "file", List, "PATTERN", "Names of files worth keeping, with * and ? [default: weights, metrics and configuration]"),
     row(Key::Milestones, ("checkpoints", "milestones"), "milestone", List, "MILESTONE", "When to push: first-best, each-best, epochs, end, or a period such as 15m [default: the first four]"),
     row(Key::MaxHours, ("stop", "max_hours"), "max-hours", Quantity, "HOURS", "Hard cap on time: the box goes, whatever it does [default: 24]"),

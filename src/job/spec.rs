@@ -6,6 +6,7 @@ use super::{
     train::{Train, train},
 };
 use crate::document::{DocumentError, nearest};
+use crate::sink;
 use gpurun_lifecycle::{CheckpointSpec, Engine, StopSpec, TeardownPolicy, VolumeSpec};
 use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Hours, Money};
 use rust_decimal::Decimal;
@@ -182,7 +183,7 @@ fn remote_scheme(text: &str) -> Option<&str> {
 
 fn not_here(scheme: &str) -> String {
     match scheme {
-        "hf" | "s3" => format!("{scheme}:// is reserved, not available yet"),
+        "hf" | "s3" => format!("{scheme}:// is not available here yet"),
         _ => format!("{scheme}:// is not a place gpurun knows"),
     }
 }
@@ -235,15 +236,27 @@ pub(crate) fn plain_name(path: &Path, fallback: &str) -> String {
     }
 }
 
-fn checkpoints(layer: &Layer, current: &Path) -> Result<CheckpointSpec, DocumentError> {
-    if let Some(scheme) = layer.text(Key::To).and_then(remote_scheme) {
-        let help = "name a directory of this machine";
-        return Err(layer.error(Key::To, not_here(scheme), help));
+/// A directory, or a store by its address.
+fn destination(layer: &Layer, current: &Path) -> Result<String, DocumentError> {
+    if let Some(text) = layer.text(Key::To).filter(|text| text.contains("://")) {
+        return match sink::is_store(text) {
+            true => Ok(text.trim_end_matches('/').to_owned()),
+            false => {
+                let scheme = remote_scheme(text).unwrap_or_default();
+                let help = "name a directory of this machine, or s3://bucket/folder";
+                Err(layer.error(Key::To, not_here(scheme), help))
+            }
+        };
     }
     let to = layer.path(Key::To, current)?.unwrap_or_else(|| {
         let beside = layer.file().and_then(Path::parent).unwrap_or(Path::new(""));
         current.join(beside).join("runs")
     });
+    Ok(to.to_string_lossy().into_owned())
+}
+
+fn checkpoints(layer: &Layer, current: &Path) -> Result<CheckpointSpec, DocumentError> {
+    let to = destination(layer, current)?;
     let files = match layer.list(Key::Files) {
         Some(patterns) => patterns.to_vec(),
         None => FILES.map(str::to_owned).to_vec(),
@@ -266,7 +279,7 @@ fn checkpoints(layer: &Layer, current: &Path) -> Result<CheckpointSpec, Document
         ));
     }
     let mut spec = CheckpointSpec {
-        to: to.to_string_lossy().into_owned(),
+        to,
         files,
         first_best: true,
         each_best: true,

@@ -3,6 +3,7 @@
 use crate::outbox;
 use crate::remote::{Command, WayIn};
 use crate::shell::Shell;
+use crate::sink;
 use gpurun_lifecycle::{AgentState, Phase, RunRecord, StallRule, TrainingState, TrainingView};
 use gpurun_protocol::report::BoxReport;
 use gpurun_providers::Access;
@@ -30,6 +31,8 @@ pub(super) async fn report(
     let mut report = as_told(shell, way_in).await?;
     let to_fetch = match way_in.access {
         Access::Local { .. } => Vec::new(),
+        // A store's content was verified by the box, and is as far from it as from here.
+        Access::Ssh(_) if sink::is_store(&run.spec.checkpoints.to) => Vec::new(),
         Access::Ssh(_) => outbox::seen_from_here(run, &mut report),
     };
     Ok(Some(Told { report, to_fetch }))

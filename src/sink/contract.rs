@@ -12,8 +12,9 @@ pub(crate) trait Sink: Send + Sync {
     /// Where the run's files lie, for people.
     fn location(&self) -> String;
 
-    /// Stores a file. What was there under the name stays until the new content is complete and has been
-    /// read back with its hash; after any failure the old content is still there.
+    /// Stores a file. What was there under the name stays until the new content is complete and its hash proven: read
+    /// back, or refused by the destination itself where it isn't what was sent. After any failure the old content is
+    /// still there.
     ///
     /// # Errors
     /// [`SinkError::SourceChanged`] when the source isn't what the digest says; what the destination refuses.
@@ -84,6 +85,11 @@ pub(crate) enum SinkError {
         expected: String,
         found: String,
     },
+    #[error("there is no key for {location}: it goes into {place}")]
+    NoKey {
+        location: String,
+        place: &'static str,
+    },
     #[error("`{name}` can't name a file of a destination")]
     Name { name: String },
     #[error("{location}: {source}")]
@@ -91,6 +97,11 @@ pub(crate) enum SinkError {
 }
 
 impl SinkError {
+    /// Whether the same may succeed later without anybody changing anything.
+    pub(crate) fn is_temporary(&self) -> bool {
+        matches!(self, SinkError::Io { .. } | SinkError::Full { .. })
+    }
+
     /// Sorts an I/O error at `location` by its meaning.
     pub(crate) fn from_io(location: impl Into<String>, source: io::Error) -> SinkError {
         let location = location.into();

@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use gpurun_protocol::manifest::{self, Manifest};
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
+use super::names::{checked, partial_of};
 use super::{Digest, Object, Sink, SinkError, Stored};
 
 /// One run's folder in a directory.
@@ -141,26 +142,6 @@ impl Sink for Directory {
         stored.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(stored)
     }
-}
-
-/// A name stays inside the run's folder and isn't hidden: hidden files are partial ones.
-fn checked(name: &str) -> Result<&Path, SinkError> {
-    let path = Path::new(name);
-    let plain = path.components().all(|part| match part {
-        Component::Normal(part) => !part.to_string_lossy().starts_with('.'),
-        _ => false,
-    });
-    if name.is_empty() || name.contains('\0') || !plain {
-        return Err(SinkError::Name {
-            name: name.to_owned(),
-        });
-    }
-    Ok(path)
-}
-
-fn partial_of(target: &Path) -> PathBuf {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.partial"))
 }
 
 fn compare(path: &Path, expected: &Digest) -> Result<(), SinkError> {

@@ -14,5 +14,6 @@ mod markets;
 mod real_training;
 mod refusals;
 mod rented;
+mod s3;
 mod secrets;
 mod world;

@@ -43,6 +43,7 @@ const CLIENTS: &[(&str, &str)] = &[
     ("runpod", "runpod==1.12.0"),
     ("lambda", "lambda-ai-cloud-api-client==2.4.1"),
     ("verda", "verda==1.25.0"),
+    ("aws", "awscli==1.46.3"),
 ];
 
 /// Makes the clients' environments; returns the folder that holds them.

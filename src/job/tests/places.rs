@@ -1,6 +1,7 @@
 //! Which file is the job, and what its paths must be like.
 
 use super::{arguments, report};
+use crate::sink::Keys;
 use crate::{
     document::DocumentError,
     job::{Defaults, Job, load},
@@ -56,7 +57,7 @@ fn paths_are_checked_before_anything_is_rented() {
     let check = |flags: &[&str]| {
         load_in(here, &[&["--gpu", "cpu"], flags].concat())
             .expect("well-formed")
-            .check(&boxes)
+            .check(&boxes, &Keys::default())
             .map_err(report)
     };
     check(&["--data", "set"]).expect("all is well");
@@ -111,7 +112,7 @@ fn a_directory_nobody_may_write_is_refused() {
     )
     .expect("well-formed");
     let shown = report(
-        job.check(Path::new("/nowhere"))
+        job.check(Path::new("/nowhere"), &Keys::default())
             .expect_err("nothing can be made there"),
     );
     assert!(shown.contains("can't be written"), "{shown}");

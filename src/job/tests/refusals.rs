@@ -106,8 +106,8 @@ fn values_out_of_range_are_refused_before_money() {
             "did you mean 'each-best'?",
         ),
         (
-            "[checkpoints]\nto = 's3://bucket/x'",
-            "s3:// is reserved, not available yet",
+            "[checkpoints]\nto = 'ftp://host/x'",
+            "ftp:// is not a place gpurun knows",
         ),
     ] {
         refused(&with(lines), &[], &[expected, "help:"]);
@@ -141,7 +141,7 @@ fn values_out_of_range_are_refused_before_money() {
     refused(
         "",
         &["--gpu", "cpu", "--data", "hf://org/set"],
-        &["hf:// is reserved"],
+        &["hf:// is not available here yet"],
     );
     refused(
         "",

@@ -58,11 +58,15 @@ impl ExitCode {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Success => "done; for `reap`: nothing needs a person",
-            Self::Failure => "something failed that no other code names",
+            Self::Failure => {
+                "something failed that no other code names; for `doctor`: there are errors in the data set"
+            }
             Self::Usage => {
                 "the command line, the job file or the configuration is wrong; nothing was done"
             }
-            Self::Data => "the data check refused the data set; nothing was rented",
+            Self::Data => {
+                "the data check refused the data set, and nothing was rented; for `doctor`: it is none that can be checked"
+            }
             Self::NotFound => "no such run, or the prefix names several",
             Self::Provider => {
                 "a provider refused or could not be reached: credentials, credit, capacity, network"

@@ -29,22 +29,11 @@ pub struct DataConfig {
     pub nc: usize,
     /// Exactly `nc` names by class id; a class without a name is called `class_ID`.
     pub names: Vec<String>,
-    /// What the file itself says, for the checks that compare the two.
-    pub declared: Declared,
     entries: BTreeMap<&'static str, Vec<PathBuf>>,
     annotations: BTreeMap<&'static str, PathBuf>,
     /// The names before [`Self::select`], by which a COCO file's categories are known.
     pub(crate) source_names: Vec<String>,
     pub(crate) selection: ClassSelection,
-}
-
-/// The class keys as the file writes them, before they are reconciled.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Declared {
-    /// The `nc` key.
-    pub nc: Option<f64>,
-    /// The `names` key: id and name.
-    pub names: BTreeMap<i64, String>,
 }
 
 impl DataConfig {
@@ -58,7 +47,7 @@ impl DataConfig {
     pub fn load(path: &Path) -> Result<Self> {
         let file = find_file(path)?;
         let text = files::read_text(&file).map_err(Error::read(&file))?;
-        let raw = parse(&file, &text)?;
+        let raw: Raw = parse(&file, &text)?;
         if raw.kpt_shape.is_some() {
             return Err(Error::Config {
                 path: file,
@@ -110,7 +99,8 @@ impl DataConfig {
     }
 }
 
-fn find_file(path: &Path) -> Result<PathBuf> {
+/// The description itself, where `path` may be the folder that holds it.
+pub(crate) fn find_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
@@ -149,7 +139,8 @@ fn find_file(path: &Path) -> Result<PathBuf> {
     }
 }
 
-fn parse(file: &Path, text: &str) -> Result<Raw> {
+/// The file's text as a value; an error names the file, line and column.
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(file: &Path, text: &str) -> Result<T> {
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let (line, column) = error
@@ -229,17 +220,12 @@ fn resolve(file: PathBuf, raw: Raw) -> Result<DataConfig> {
             .collect();
         entries.insert(split.as_str(), joined);
     }
-    let declared = Declared {
-        nc: raw.nc,
-        names: declared_names,
-    };
     Ok(DataConfig {
         file,
         root,
         nc,
         source_names: names.clone(),
         names,
-        declared,
         entries,
         annotations,
         selection: ClassSelection::default(),
@@ -260,7 +246,8 @@ struct Raw {
 }
 
 /// A path or a list of paths.
-struct OneOrMany(Vec<String>);
+#[derive(Default)]
+pub(crate) struct OneOrMany(pub(crate) Vec<String>);
 
 impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {

@@ -1,5 +1,6 @@
 //! Label files: one box a line, `class cx cy w h`, normalised to the image.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -110,7 +111,7 @@ pub(crate) fn read_selected_labels(
         Err(error) => return Err(Error::read(path)(error)),
     };
     let mut labels = Labels::default();
-    for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+    for (index, line) in label_text(&bytes).lines().enumerate() {
         let selected = parse_label_line(line).map(|line| {
             let line = line?;
             let class = selection.map(line.class)?;
@@ -135,6 +136,68 @@ pub(crate) fn read_selected_labels(
 /// # Errors
 /// [`LabelIssueKind::Syntax`] when it is neither.
 pub fn parse_label_line(line: &str) -> std::result::Result<Option<LabelLine>, LabelIssueKind> {
+    let Some(numbers) = parse_numbers(line)? else {
+        return Ok(None);
+    };
+    if !numbers.is_well_formed() {
+        return Err(LabelIssueKind::Syntax(format!(
+            "{} coordinates are neither a box nor a polygon",
+            numbers.values.len()
+        )));
+    }
+    Ok(Some(numbers.extent()))
+}
+
+/// The lines of a label file, whichever way its system ends them.
+pub(crate) fn label_text(bytes: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(bytes);
+    if !text.contains('\r') {
+        return text;
+    }
+    text.replace("\r\n", "\n").replace('\r', "\n").into()
+}
+
+/// A line of a class id and at least four finite numbers.
+pub(crate) struct Numbers {
+    pub(crate) class: i64,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Numbers {
+    /// Whether training takes it: a box, or a polygon of at least three whole points.
+    pub(crate) fn is_well_formed(&self) -> bool {
+        match self.values.len() {
+            4 => true,
+            count => count >= 6 && count.is_multiple_of(2),
+        }
+    }
+
+    pub(crate) fn extent(&self) -> LabelLine {
+        let (class, values) = (self.class, &self.values);
+        if let [cx, cy, w, h] = values[..] {
+            return LabelLine {
+                class,
+                box_: [cx, cy, w, h],
+                polygon: false,
+            };
+        }
+        let extent = |offset: usize| {
+            let axis = values.iter().skip(offset).step_by(2);
+            axis.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
+                (low.min(value), high.max(value))
+            })
+        };
+        let ((x1, x2), (y1, y2)) = (extent(0), extent(1));
+        LabelLine {
+            class,
+            box_: [(x1 + x2) / 2.0, (y1 + y2) / 2.0, x2 - x1, y2 - y1],
+            polygon: true,
+        }
+    }
+}
+
+/// The numbers of a line: `None` when it is blank.
+pub(crate) fn parse_numbers(line: &str) -> std::result::Result<Option<Numbers>, LabelIssueKind> {
     let syntax = |reason: String| Err(LabelIssueKind::Syntax(reason));
     let mut fields = line.split_whitespace();
     let Some(class) = fields.next() else {
@@ -155,32 +218,7 @@ pub fn parse_label_line(line: &str) -> std::result::Result<Option<LabelLine>, La
             Err(_) => return syntax(format!("'{text}' is not a number")),
         }
     }
-    if let [cx, cy, w, h] = values[..] {
-        return Ok(Some(LabelLine {
-            class,
-            box_: [cx, cy, w, h],
-            polygon: false,
-        }));
-    }
-    if values.len() < 6 || values.len() % 2 == 1 {
-        return syntax(format!(
-            "{} coordinates are neither a box nor a polygon",
-            values.len()
-        ));
-    }
-    let extent = |offset: usize| {
-        let axis = values.iter().skip(offset).step_by(2);
-        axis.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
-            (low.min(value), high.max(value))
-        })
-    };
-    let ((x1, x2), (y1, y2)) = (extent(0), extent(1));
-    let box_ = [(x1 + x2) / 2.0, (y1 + y2) / 2.0, x2 - x1, y2 - y1];
-    Ok(Some(LabelLine {
-        class,
-        box_,
-        polygon: true,
-    }))
+    Ok(Some(Numbers { class, values }))
 }
 
 fn usable(line: LabelLine, nc: usize) -> std::result::Result<Label, LabelIssueKind> {

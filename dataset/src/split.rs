@@ -77,6 +77,50 @@ fn rename_images_folders(path: &Path) -> PathBuf {
     renamed
 }
 
+/// What an entry of a split names.
+pub(crate) enum Listing {
+    /// Nothing that is there.
+    Missing,
+    /// A folder, searched through.
+    Folder {
+        /// Its images, sorted.
+        images: Vec<PathBuf>,
+        /// Its other files.
+        others: Vec<PathBuf>,
+    },
+    /// The images of a `.txt` list, which may not exist, or a single image.
+    Named(Vec<PathBuf>),
+    /// Something else, or a list that can't be read.
+    Unusable,
+}
+
+/// Lists an entry as far as it can be read.
+pub(crate) fn list_entry(entry: &Path) -> Listing {
+    if !entry.exists() {
+        return Listing::Missing;
+    }
+    if !entry.is_dir() {
+        let is_list = entry
+            .extension()
+            .is_some_and(|suffix| suffix.eq_ignore_ascii_case("txt"));
+        return match list_images(entry) {
+            Ok(images) if is_list || !images.is_empty() => Listing::Named(images),
+            _ => Listing::Unusable,
+        };
+    }
+    let (mut images, mut others) = (Vec::new(), Vec::new());
+    // What can't be listed holds no image that could be read.
+    let _ = walk(entry, &mut |file| {
+        if is_image(&file) {
+            images.push(file);
+        } else {
+            others.push(file);
+        }
+    });
+    images.sort();
+    Listing::Folder { images, others }
+}
+
 /// The images of one entry: a folder (searched through, sorted), a `.txt` list or a single image.
 pub(crate) fn list_images(entry: &Path) -> Result<Vec<PathBuf>> {
     if entry.is_dir() {
@@ -108,9 +152,10 @@ pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(PathBuf)) -> Result<()> 
     for entry in fs::read_dir(folder).map_err(Error::read(folder))? {
         let entry = entry.map_err(Error::read(folder))?;
         let path = entry.path();
-        if entry.file_type().map_err(Error::read(&path))?.is_dir() {
+        let kind = entry.file_type().map_err(Error::read(&path))?;
+        if kind.is_dir() {
             walk(&path, visit)?;
-        } else if !path.is_dir() {
+        } else if !kind.is_symlink() || !path.is_dir() {
             visit(path);
         }
     }

@@ -5,6 +5,7 @@ mod ask;
 pub(crate) mod cost;
 mod cron;
 mod destroy;
+mod doctor;
 mod explain;
 mod launch;
 mod logs;
@@ -85,6 +86,7 @@ pub(crate) enum Verb {
     Cron(cron::Args),
     Orphans(orphans::Args),
     Explain(explain::Args),
+    Doctor(doctor::Args),
     #[command(hide = true)]
     Agent(agent::Args),
 }
@@ -110,6 +112,7 @@ impl Verb {
             Self::Cron(args) => args.run(ui),
             Self::Orphans(args) => args.run(ui),
             Self::Explain(args) => args.run(ui),
+            Self::Doctor(args) => args.run(ui),
             Self::Agent(args) => args.run(ui),
         }
     }

@@ -5,8 +5,8 @@ use crate::exit_code::ExitCode;
 use crate::job::{Job, StagedData};
 use crate::settings::Settings;
 use crate::stage::{self, Examination};
-use crate::ui::Ui;
-use gpurun_dataset::check::{CheckOptions, Finding, Severity};
+use crate::ui::{self, Ui};
+use gpurun_dataset::check::{CheckOptions, Severity};
 use gpurun_lifecycle::Engine;
 use gpurun_pricing::Gigabytes;
 use rust_decimal_macros::dec;
@@ -27,14 +27,10 @@ pub(crate) fn prepare(
     if job.spec.engine == Engine::Command {
         return Ok(Some(stage::pack(source)?));
     }
-    let options = CheckOptions {
-        decode: true,
-        threads: std::thread::available_parallelism().map_or(1, Into::into),
-    };
     let scratch = settings.state.join("scratch");
-    let examined = stage::examine(source, &scratch, options)?;
+    let examined = stage::examine(source, &scratch, &CheckOptions::default())?;
     for finding in &examined.report.findings {
-        ui.talk(&line(finding));
+        ui.talk(&format!(" {}", ui::finding(finding)));
     }
     refuse(&examined, source, allow_data_errors)?;
     Ok(Some(examined.data?))
@@ -51,7 +47,7 @@ fn refuse(examined: &Examination, source: &Path, allow_data_errors: bool) -> Res
         .findings
         .iter()
         .find(|finding| finding.severity == Severity::Error)
-        .map_or_else(String::new, line);
+        .map_or_else(String::new, |finding| format!(" {}", ui::finding(finding)));
     Err(Failure::new(
         ExitCode::Data,
         format!(
@@ -60,36 +56,6 @@ fn refuse(examined: &Examination, source: &Path, allow_data_errors: bool) -> Res
         ),
         "mend them, or launch in spite of them with --allow-data-errors: the trainer skips what it can't use",
     ))
-}
-
-/// "error labels.syntax: 2 lines …: /data/labels/a.txt:3 (remedy)"
-fn line(finding: &Finding) -> String {
-    let severity = match finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "info",
-    };
-    let places: Vec<String> = finding
-        .places
-        .iter()
-        .take(3)
-        .map(ToString::to_string)
-        .collect();
-    let more = finding.count.saturating_sub(places.len());
-    let places = match (places.is_empty(), more) {
-        (true, _) => String::new(),
-        (false, 0) => format!(" [{}]", places.join(", ")),
-        (false, more) => format!(" [{} and {more} more]", places.join(", ")),
-    };
-    let remedy = if finding.remedy.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", finding.remedy)
-    };
-    format!(
-        " {severity:<8} {}: {}{places}{remedy}",
-        finding.id, finding.message
-    )
 }
 
 /// Rented disks are at least this large: some providers let no smaller one, and a cent buys it.

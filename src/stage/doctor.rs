@@ -9,7 +9,7 @@ use super::{
     unpack::{self, unpack},
 };
 use crate::job::StagedData;
-use gpurun_dataset::check::{CheckOptions, Report, Severity, check};
+use gpurun_dataset::check::{CheckOptions, Report, Severity, check_for_launch};
 use std::path::{Path, PathBuf};
 
 /// What [`examine`] found.
@@ -34,15 +34,19 @@ impl Examination {
 /// # Errors
 /// A `.tar` that can't be unpacked. What is wrong with labels and images is a finding; what can't
 /// travel is an error in [`Examination::data`], beside the findings that explain it.
-pub(crate) fn examine(source: &Path, scratch: &Path, options: CheckOptions) -> Result<Examination> {
+pub(crate) fn examine(
+    source: &Path,
+    scratch: &Path,
+    options: &CheckOptions,
+) -> Result<Examination> {
     if !is_archive(source) {
         return Ok(Examination {
-            report: check(source, options),
+            report: check_for_launch(source, options),
             data: pack(source),
         });
     }
     let unpacked = Unpacked::new(source, scratch)?;
-    let mut report = check(&unpacked.described(), options);
+    let mut report = check_for_launch(&unpacked.described(), options);
     relocate(&mut report, &unpacked.layout.root, source);
     let data = description::portable(&unpacked.layout).map(|_text| unpacked.data);
     Ok(Examination { report, data })

@@ -191,7 +191,7 @@ fn links_are_followed_and_broken_ones_named() {
 fn the_examination_finds_what_is_wrong_and_names_the_file() {
     let ground = Ground::new();
     let scratch = ground.0.path().join("scratch");
-    let good = examine(&ground.set(), &scratch, CheckOptions::default()).expect("readable");
+    let good = examine(&ground.set(), &scratch, &CheckOptions::default()).expect("readable");
     assert!(!good.has_errors(), "{:?}", good.report.findings);
     assert_eq!(
         good.data.expect("it can travel"),
@@ -210,7 +210,7 @@ fn the_examination_finds_what_is_wrong_and_names_the_file() {
     .expect("written");
     let tar = ground.tar("my-set");
     for source in [ground.set(), tar.clone()] {
-        let bad = examine(&source, &scratch, CheckOptions::default()).expect("readable");
+        let bad = examine(&source, &scratch, &CheckOptions::default()).expect("readable");
         assert!(bad.has_errors());
         let finding = bad
             .report
@@ -233,7 +233,7 @@ fn the_examination_finds_what_is_wrong_and_names_the_file() {
     );
 
     fs::remove_file(ground.set().join("data.yaml")).expect("removed");
-    let none = examine(&ground.set(), &scratch, CheckOptions::default()).expect("a folder");
+    let none = examine(&ground.set(), &scratch, &CheckOptions::default()).expect("a folder");
     assert!(none.has_errors());
 }
 
@@ -275,10 +275,6 @@ fn the_blood_cells_travel_as_directory_and_as_tar() {
         eprintln!("skipped: {} is not there", bccd.display());
         return;
     }
-    let headers_only = CheckOptions {
-        decode: false,
-        ..CheckOptions::default()
-    };
     let ground = Ground::new();
     let tar = ground.0.path().join("bccd.tar");
     let mut packed = tar::Builder::new(fs::File::create(&tar).expect("created"));
@@ -286,9 +282,10 @@ fn the_blood_cells_travel_as_directory_and_as_tar() {
     packed.finish().expect("closed");
     for source in [bccd.clone(), tar] {
         let scratch = ground.0.path().join("scratch");
-        let seen = examine(&source, &scratch, headers_only).expect("readable");
+        let seen = examine(&source, &scratch, &CheckOptions::default()).expect("readable");
         assert!(!seen.has_errors(), "{:?}", seen.report.findings);
-        assert_eq!(seen.report.stats.splits[&Split::Train].images, 205);
+        let train = seen.report.stats.split(Split::Train).expect("it is there");
+        assert_eq!(train.images, 205);
         let data = seen.data.expect("it can travel");
         assert_eq!(data.config, "data.yaml");
         ground.put(&source).expect("room for it");

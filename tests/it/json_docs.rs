@@ -1,6 +1,7 @@
 //! Every verb's `--json` is one versioned document, and `docs/json.md` names each of its keys.
 
 use crate::world::{World, text};
+use gpurun_dataset::shapes::{ShapesConfig, generate};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 const PAGE: &str = include_str!("../../docs/json.md");
 
 /// Objects whose keys are somebody's data, not the schema's.
-const OPEN_MAPS: [&str; 1] = ["env"];
+const OPEN_MAPS: [&str; 4] = ["env", "splits", "train_instance_counts", "details"];
 
 /// The sections of the page by their anchors.
 fn sections() -> BTreeMap<String, &'static str> {
@@ -199,6 +200,42 @@ fn the_documents_of_verbs_that_need_no_run() {
     ] {
         verb(&world, "gpurun-cost", arguments);
     }
+}
+
+#[test]
+fn the_document_of_doctor() {
+    let world = World::new();
+    let config = ShapesConfig {
+        train: 4,
+        val: 2,
+        size: 64,
+        seed: 1,
+    };
+    generate(&world.path("shapes"), config).expect("a drawn data set");
+    let label = world.path("shapes/labels/train/0001.txt");
+    std::fs::write(label, "0 0.5 0.5 0.1 0.1\n0 0.5 0.5\n").expect("written");
+    let data = world.path("shapes").display().to_string();
+    let found = verb(
+        &world,
+        "gpurun-doctor",
+        &["doctor", &data, "--only", "labels"],
+    );
+    let syntax = &found["findings"][0];
+    assert_eq!(syntax["check_id"], "labels.syntax");
+    assert_eq!(syntax["lines"][0], 2);
+    assert_eq!(found["exit_code"], 1);
+    let fast = world.json(&["doctor", &data, "--fast", "--skip", "labels.syntax"]);
+    assert_eq!(fast["exit_code"], 0, "{fast}");
+    for (code, arguments) in [
+        (2, &["--only", "label"][..]),
+        (2, &["--fast", "--only", "splits"]),
+        (1, &["--only", "balance", "--strict"]),
+    ] {
+        let output = world.run(&[&["doctor", &data], arguments].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+    }
+    let nowhere = world.run(&["doctor", "nowhere.yaml"]);
+    assert_eq!(nowhere.status.code(), Some(3), "{}", text(&nowhere));
 }
 
 #[test]

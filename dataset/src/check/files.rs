@@ -1,102 +1,92 @@
 //! `files.*`: what lies where.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::report::{Finding, Place, Severity};
-use super::scan::{Scan, SplitScan};
-use crate::split::{is_image, walk};
+use super::scan::{Item, Scan};
+use crate::Split;
 
 /// Text files that tools put beside labels.
 const COMPANION_NAMES: [&str; 2] = ["classes.txt", "labels.txt"];
 /// Suffixes of files that legitimately lie beside images.
 const COMPANION_SUFFIXES: [&str; 7] = ["txt", "cache", "json", "xml", "yaml", "yml", "csv"];
 
-pub(super) fn check(scan: &Scan, findings: &mut Vec<Finding>) {
-    for split in &scan.splits {
-        missing(split, findings);
-        unsupported(scan, split, findings);
-        collisions(split, findings);
-    }
-    orphans(scan, findings);
+pub(super) fn missing_label(scan: &Scan) -> Vec<Finding> {
+    scan.images(
+        |item| item.image_exists && !item.labels.exists,
+        |split, count, all| {
+            Finding::new(
+                "files.missing_label",
+                Severity::Info,
+                format!("{count} of {all} images have no label file and count as background."),
+            )
+            .split(split)
+            .remedy("if they aren't background, put each label file where the image's path with 'labels' for 'images' points")
+        },
+    )
 }
 
-fn missing(split: &SplitScan, findings: &mut Vec<Finding>) {
-    let all = split.items.len();
-    let images: Vec<Place> = split
-        .items
-        .iter()
-        .filter(|item| !item.facts.image_exists)
-        .map(|item| Place::file(&item.sample.image))
-        .collect();
-    if !images.is_empty() {
-        findings.push(
+pub(super) fn missing_image(scan: &Scan) -> Vec<Finding> {
+    scan.images(
+        |item| !item.image_exists,
+        |split, count, all| {
             Finding::new(
                 "files.missing_image",
                 Severity::Error,
+                format!("{count} of {all} images named by the list don't exist."),
+            )
+            .split(split)
+            .remedy("restore the files, or take their lines out of the list")
+        },
+    )
+}
+
+impl Scan {
+    /// A finding for each split with such images, given their number and that of all.
+    pub(super) fn images(
+        &self,
+        is_hit: impl Fn(&Item) -> bool,
+        finding: impl Fn(Split, usize, usize) -> Finding,
+    ) -> Vec<Finding> {
+        let findings = self.splits.iter().filter_map(|split| {
+            let hits: Vec<&Item> = split.items.iter().filter(|item| is_hit(item)).collect();
+            (!hits.is_empty()).then(|| {
+                finding(split.split, hits.len(), split.items.len())
+                    .count(hits.len())
+                    .at(hits.iter().map(|item| Place::file(&item.sample.image)))
+            })
+        });
+        findings.collect()
+    }
+}
+
+pub(super) fn unsupported_ext(scan: &Scan) -> Vec<Finding> {
+    let of_split = |split: Split| {
+        let strangers = scan.strangers.iter().filter(|(of, _)| *of == split);
+        let mut files: Vec<&Path> = strangers.map(|(_, file)| file.as_path()).collect();
+        files.sort();
+        (!files.is_empty()).then(|| {
+            Finding::new(
+                "files.unsupported_ext",
+                Severity::Warning,
                 format!(
-                    "{} of {all} images named by the list don't exist.",
-                    images.len()
+                    "{} files among the images are no images and are ignored.",
+                    files.len()
                 ),
             )
-            .split(split.split)
-            .at(images)
-            .remedy("restore the files, or take their lines out of the list"),
-        );
-    }
-    let labels: Vec<Place> = split
-        .items
-        .iter()
-        .filter(|item| item.facts.image_exists && !item.facts.label_exists)
-        .map(|item| Place::file(&item.sample.image))
-        .collect();
-    if !labels.is_empty() {
-        let message = format!(
-            "{} of {all} images have no label file and count as background.",
-            labels.len()
-        );
-        findings.push(
-            Finding::new("files.missing_label", Severity::Info, message)
-                .split(split.split)
-                .at(labels)
-                .remedy("if they aren't background, put each label file where the image's path with 'labels' for 'images' points"),
-        );
-    }
+            .split(split)
+            .count(files.len())
+            .at(files.into_iter().map(Place::file))
+            .remedy("convert them to JPEG or PNG if they are images, else move them away")
+        })
+    };
+    Split::ALL.into_iter().filter_map(of_split).collect()
 }
 
-fn unsupported(scan: &Scan, split: &SplitScan, findings: &mut Vec<Finding>) {
-    let mut ignored = Vec::new();
-    for folder in scan
-        .config
-        .entries(split.split)
-        .iter()
-        .filter(|entry| entry.is_dir())
-    {
-        // A folder that can't be listed has been reported as an entry already.
-        let _ = walk(folder, &mut |file| {
-            if !is_image(&file) && !is_companion(&file) {
-                ignored.push(file);
-            }
-        });
-    }
-    if ignored.is_empty() {
-        return;
-    }
-    ignored.sort();
-    let message = format!(
-        "{} files among the images are no images and are ignored.",
-        ignored.len()
-    );
-    findings.push(
-        Finding::new("files.unsupported_ext", Severity::Warning, message)
-            .split(split.split)
-            .at(ignored.iter().map(|file| Place::file(file)))
-            .remedy("convert them to JPEG or PNG if they are images, else move them away"),
-    );
-}
-
-fn is_companion(path: &Path) -> bool {
+/// Whether a file may lie beside images without a word.
+pub(super) fn is_companion(path: &Path) -> bool {
     let hidden = path
         .file_name()
         .is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -109,73 +99,93 @@ fn is_companion(path: &Path) -> bool {
         })
 }
 
-fn collisions(split: &SplitScan, findings: &mut Vec<Finding>) {
-    let mut by_label: BTreeMap<String, BTreeSet<&Path>> = BTreeMap::new();
-    for item in &split.items {
-        let label = item.sample.label.to_string_lossy().to_lowercase();
-        by_label
-            .entry(label)
-            .or_default()
-            .insert(&item.sample.image);
-    }
-    let colliding: Vec<_> = by_label
-        .into_values()
-        .filter(|images| images.len() > 1)
-        .collect();
-    if colliding.is_empty() {
-        return;
-    }
-    let message = format!(
-        "{} groups of images share one label file: same name, other suffix or case.",
-        colliding.len()
-    );
-    findings.push(
-        Finding::new("files.case_collision", Severity::Warning, message)
+pub(super) fn case_collision(scan: &Scan) -> Vec<Finding> {
+    let of_split = |split: &super::scan::SplitScan| {
+        let mut groups: HashMap<String, Vec<&Path>> = HashMap::new();
+        let mut order = Vec::new();
+        for item in &split.items {
+            let label = item.sample.label.to_string_lossy().to_lowercase();
+            let group = groups.entry(label).or_insert_with_key(|label| {
+                order.push(label.clone());
+                Vec::new()
+            });
+            group.push(&item.sample.image);
+        }
+        let colliding: Vec<&Vec<&Path>> = order
+            .iter()
+            .filter_map(|label| groups.get(label).filter(|images| images.len() > 1))
+            .collect();
+        (!colliding.is_empty()).then(|| {
+            Finding::new(
+                "files.case_collision",
+                Severity::Warning,
+                format!(
+                    "{} label files are each that of several images: same name, other suffix or case.",
+                    colliding.len()
+                ),
+            )
             .split(split.split)
-            .at(colliding.iter().flatten().map(|path| Place::file(path)))
-            .remedy("give every image a name of its own"),
-    );
+            .count(colliding.len())
+            .at(colliding.into_iter().flatten().map(|path| Place::file(path)))
+            .remedy("give every image a name of its own")
+        })
+    };
+    scan.splits.iter().filter_map(of_split).collect()
 }
 
-fn orphans(scan: &Scan, findings: &mut Vec<Finding>) {
-    let items = || scan.splits.iter().flat_map(|split| &split.items);
-    let claimed: BTreeSet<&Path> = items().map(|item| item.sample.label.as_path()).collect();
-    let folders: BTreeSet<&Path> = items()
-        .filter_map(|item| item.sample.label.parent())
+pub(super) fn orphan_label(scan: &Scan) -> Vec<Finding> {
+    let labels = || {
+        let items = scan.splits.iter().flat_map(|split| &split.items);
+        items.map(|item| item.sample.label.as_path())
+    };
+    let claimed: HashSet<&Path> = labels().collect();
+    let folders: BTreeSet<&Path> = labels().filter_map(Path::parent).collect();
+    // A list of images may lie in the same folder as its labels.
+    let lists: HashSet<&Path> = Split::ALL
+        .into_iter()
+        .flat_map(|split| scan.description.entries(split))
+        .map(PathBuf::as_path)
         .collect();
+    let is_orphan = |path: &Path| {
+        let is_companion = path
+            .file_name()
+            .is_some_and(|name| COMPANION_NAMES.iter().any(|known| name == *known));
+        !claimed.contains(path) && !is_companion && !lists.contains(path)
+    };
     let mut orphans: Vec<PathBuf> = folders
         .into_iter()
         .filter_map(|folder| fs::read_dir(folder).ok())
         .flatten()
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| {
-            path.extension().is_some_and(|suffix| suffix == "txt")
-                && !claimed.contains(path.as_path())
-        })
-        .filter(|path| {
-            path.file_name()
-                .is_none_or(|name| COMPANION_NAMES.iter().all(|known| name != *known))
-        })
+        .filter(|path| path.extension().is_some_and(|suffix| suffix == "txt") && is_orphan(path))
         .filter(|path| path.is_file())
         .collect();
-    // A list of images may lie in the same folder as its labels.
-    orphans.retain(|path| {
-        !scan
-            .splits
+    // The same file by another name, through a link.
+    if !orphans.is_empty() {
+        let targets: HashSet<PathBuf> = claimed
             .iter()
-            .any(|split| scan.config.entries(split.split).contains(path))
-    });
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
+        orphans.retain(|path| {
+            path.canonicalize()
+                .map_or(true, |path| !targets.contains(&path))
+        });
+    }
     if orphans.is_empty() {
-        return;
+        return Vec::new();
     }
     orphans.sort();
-    let message = format!(
-        "{} label files belong to no image and are ignored.",
-        orphans.len()
-    );
-    findings.push(
-        Finding::new("files.orphan_label", Severity::Warning, message)
-            .at(orphans.iter().map(|path| Place::file(path)))
-            .remedy("restore the images, or delete the label files"),
-    );
+    vec![
+        Finding::new(
+            "files.orphan_label",
+            Severity::Warning,
+            format!(
+                "{} label files belong to no image and are ignored.",
+                orphans.len()
+            ),
+        )
+        .count(orphans.len())
+        .at(orphans.iter().map(|path| Place::file(path)))
+        .remedy("restore the images, or delete the label files"),
+    ]
 }

@@ -1,10 +1,11 @@
 //! What a check hands back.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
 
 use crate::Split;
 
@@ -12,12 +13,14 @@ use crate::Split;
 const MOST_PLACES: usize = 20;
 
 /// Everything found, errors first.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Sorted by severity, errors first.
+    /// Sorted by severity, errors first, then by check and split.
     pub findings: Vec<Finding>,
     /// What the dataset consists of.
     pub stats: Stats,
+    /// The checks that were not asked for, by name.
+    pub skipped_checks: Vec<&'static str>,
 }
 
 impl Report {
@@ -32,6 +35,13 @@ impl Report {
     /// Whether nothing stands against a training on this dataset.
     pub fn is_usable(&self) -> bool {
         self.count(Severity::Error) == 0
+    }
+
+    pub(super) fn sort(&mut self) {
+        self.findings.sort_by_key(|finding| {
+            let split = finding.split.map_or("", Split::as_str);
+            (finding.severity, finding.id, split)
+        });
     }
 }
 
@@ -51,6 +61,7 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// Stable identifier such as `labels.syntax`.
+    #[serde(rename = "check_id")]
     pub id: &'static str,
     /// How much it matters.
     pub severity: Severity,
@@ -58,10 +69,13 @@ pub struct Finding {
     pub split: Option<Split>,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// How often.
-    pub count: usize,
-    /// The first places, at most 20.
+    /// How often: lines, boxes, images, pairs or classes, as the check counts. None where there is nothing to count.
+    pub count: Option<usize>,
+    /// The first files, at most 20, each with its first line.
+    #[serde(flatten, serialize_with = "paths_and_lines")]
     pub places: Vec<Place>,
+    /// The figures behind the message, for programs.
+    pub details: Option<Value>,
     /// What to do about it.
     pub remedy: String,
 }
@@ -73,8 +87,9 @@ impl Finding {
             severity,
             split: None,
             message: message.into(),
-            count: 1,
+            count: None,
             places: Vec::new(),
+            details: None,
             remedy: String::new(),
         }
     }
@@ -84,11 +99,19 @@ impl Finding {
         self
     }
 
-    /// Sets the count to the number of places and keeps the first of them.
+    pub(crate) fn count(mut self, count: usize) -> Self {
+        self.count = Some(count);
+        self
+    }
+
+    /// Keeps the first of the places.
     pub(crate) fn at(mut self, places: impl IntoIterator<Item = Place>) -> Self {
-        let mut places = places.into_iter();
-        self.places = places.by_ref().take(MOST_PLACES).collect();
-        self.count = self.places.len() + places.count();
+        self.places = places.into_iter().take(MOST_PLACES).collect();
+        self
+    }
+
+    pub(crate) fn details(mut self, details: Value) -> Self {
+        self.details = Some(details);
         self
     }
 
@@ -98,13 +121,25 @@ impl Finding {
     }
 }
 
+/// `paths`, and `lines`, the line of each path or null.
+fn paths_and_lines<S: Serializer>(places: &[Place], serializer: S) -> Result<S::Ok, S::Error> {
+    let paths: Vec<_> = places
+        .iter()
+        .map(|place| place.path.to_string_lossy())
+        .collect();
+    let lines: Vec<_> = places.iter().map(|place| place.line).collect();
+    let mut map = serializer.serialize_map(Some(2))?;
+    map.serialize_entry("paths", &paths)?;
+    map.serialize_entry("lines", &lines)?;
+    map.end()
+}
+
 /// A file, and a line in it where that is known. Shown as `file:line`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file.
     pub path: PathBuf,
     /// 1-based.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
 
@@ -116,10 +151,11 @@ impl Place {
         }
     }
 
-    pub(crate) fn line(path: &Path, line: usize) -> Self {
+    /// Line 0 is the file as a whole.
+    pub(crate) fn line(path: &Path, line: u32) -> Self {
         Self {
             path: path.to_path_buf(),
-            line: Some(line),
+            line: (line > 0).then_some(line as usize),
         }
     }
 }
@@ -139,14 +175,35 @@ pub struct Stats {
     pub yaml: PathBuf,
     /// What its paths are relative to.
     pub root: PathBuf,
-    /// The splits that have images.
-    pub splits: BTreeMap<Split, SplitStats>,
-    /// By class id.
-    pub classes: Vec<ClassStats>,
-    /// Size of all images and label files of all splits, each file once.
+    /// Number of classes, where the description tells.
+    pub nc: Option<i64>,
+    /// The splits that have images, in their usual order.
+    #[serde(serialize_with = "as_map")]
+    pub splits: Vec<(&'static str, SplitStats)>,
+    /// Boxes of each class that the train split has, by name, in the order of class ids.
+    #[serde(serialize_with = "as_map")]
+    pub train_instance_counts: Vec<(String, u64)>,
+    /// Whether the images were read.
+    pub images_scanned: bool,
+    /// Size of all images and label files of all splits, each file once; without the images where they weren't read.
     pub bytes: u64,
-    /// Whether the images were decoded whole; otherwise only their headers were read.
-    pub images_decoded: bool,
+}
+
+impl Stats {
+    /// A split's figures, where it has images.
+    pub fn split(&self, split: Split) -> Option<SplitStats> {
+        self.splits
+            .iter()
+            .find(|(name, _)| *name == split.as_str())
+            .map(|(_, stats)| *stats)
+    }
+}
+
+fn as_map<K: Serialize, V: Serialize, S: Serializer>(
+    pairs: &[(K, V)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
 /// What a split consists of.
@@ -158,13 +215,4 @@ pub struct SplitStats {
     pub instances: usize,
     /// Images that are there and have no box.
     pub background: usize,
-}
-
-/// One class.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ClassStats {
-    /// From the dataset description.
-    pub name: String,
-    /// Boxes of it in the train split.
-    pub train_instances: usize,
 }

@@ -4,153 +4,104 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
-use super::report::{ClassStats, Finding, Report, Severity, SplitStats, Stats};
-use super::scan::{Item, Scan, scan};
-use super::{balance, config, files, images, labels};
-use crate::{DataConfig, Split};
+use super::description::Description;
+use super::report::{Report, SplitStats, Stats};
+use super::scan::{Reading, Scan, scan};
+use super::selection::CheckSelection;
+use super::task::other_task;
+use crate::{Error, Split};
 
 /// How thoroughly to look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// Decode every image whole, which finds truncated files; otherwise only headers are read.
-    pub decode: bool,
-    /// Images read at a time, at least one.
+    /// What to look for. Images are read, and decoded, only where one of these needs it.
+    pub selection: CheckSelection,
+    /// The longer side of an image in training, in pixels, by which an object is too small.
+    pub imgsz: u32,
+    /// Files read at a time, at least one.
     pub threads: usize,
 }
 
 impl Default for CheckOptions {
-    /// Everything is decoded, on as many threads as there are cores.
+    /// Everything, for 640 pixels, on as many threads as there are cores.
     fn default() -> Self {
         Self {
-            decode: true,
+            selection: CheckSelection::default(),
+            imgsz: 640,
             threads: thread::available_parallelism().map_or(1, usize::from),
         }
     }
 }
 
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The description isn't there, or isn't one.
+    #[error(transparent)]
+    Unreadable(#[from] Error),
+    /// A dataset, but not for finding boxes.
+    #[error(
+        "{0} makes this a dataset of another kind; only boxes are checked, a line 'class cx cy w h' each"
+    )]
+    OtherTask(String),
+}
+
 /// Checks a dataset: the YAML file, or a folder that holds it. Nothing is changed.
 ///
-/// A dataset that can't be loaded at all gives a report too, with one error in it.
-pub fn check(data: &Path, options: CheckOptions) -> Report {
-    let config = match DataConfig::load(data) {
-        Ok(config) => config,
-        Err(error) => return unreadable(data, &error),
+/// The checks, their names and their bounds are those of LibreYOLO 1.6.0's doctor.
+///
+/// # Errors
+/// A description that can't be read, and a dataset of another kind. Everything else is a finding.
+pub fn check(data: &Path, options: &CheckOptions) -> Result<Report, CheckError> {
+    let description = Description::read(data)?;
+    if description.has_keypoints {
+        return Err(CheckError::OtherTask("'kpt_shape'".into()));
+    }
+    let reading = if options.selection.checks().any(|check| check.needs_images) {
+        Reading::ImagesToo
+    } else {
+        Reading::LabelsOnly
     };
-    if Split::ALL
-        .iter()
-        .any(|split| config.annotation_file(*split).is_some())
-    {
-        return coco(data, &config);
+    let scan = scan(description, options, reading);
+    if let Some(reason) = other_task(&scan.fields) {
+        return Err(CheckError::OtherTask(reason));
     }
-    let scan = scan(config, &options);
-    let mut findings = Vec::new();
-    config::check(&scan, &mut findings);
-    files::check(&scan, &mut findings);
-    labels::check(&scan, &mut findings);
-    images::check(&scan, &mut findings);
-    balance::check(&scan, &mut findings);
-    findings.sort_by_key(|finding| finding.severity);
-    Report {
-        findings,
-        stats: stats(&scan, options.decode),
-    }
-}
-
-fn unreadable(data: &Path, error: &crate::Error) -> Report {
-    let finding = Finding::new("config.unreadable", Severity::Error, error.to_string())
-        .remedy("point to a YOLO detection dataset: a data.yaml with 'train', 'val' and 'names'");
-    let stats = Stats {
-        yaml: data.to_path_buf(),
-        ..Stats::default()
+    let checks = options.selection.checks();
+    let mut report = Report {
+        findings: checks.flat_map(|check| (check.run)(&scan)).collect(),
+        stats: stats(&scan),
+        skipped_checks: options.selection.skipped(),
     };
-    Report {
-        findings: vec![finding],
-        stats,
-    }
+    report.sort();
+    Ok(report)
 }
 
-/// The trainer reads COCO files; what a launch checks and stages is text files.
-fn coco(data: &Path, config: &DataConfig) -> Report {
-    let message = format!(
-        "{}: 'annotations' points to COCO JSON, which isn't checked or staged",
-        config.file.display()
-    );
-    let finding = Finding::new("config.coco", Severity::Error, message)
-        .remedy("convert it to YOLO label files, one .txt per image");
-    Report {
-        findings: vec![finding],
-        stats: Stats {
-            yaml: data.to_path_buf(),
-            ..Stats::default()
-        },
-    }
-}
-
-fn stats(scan: &Scan, images_decoded: bool) -> Stats {
-    let splits: BTreeMap<Split, SplitStats> = scan
-        .splits
-        .iter()
-        .filter(|split| !split.items.is_empty())
-        .map(|split| {
-            let stats = SplitStats {
-                images: split.items.len(),
-                instances: split.items.iter().map(|item| item.facts.lines.len()).sum(),
-                background: split
-                    .items
-                    .iter()
-                    .filter(|item| item.is_background())
-                    .count(),
-            };
-            (split.split, stats)
-        })
-        .collect();
-    let train_instances = scan.train_instances();
-    let classes = scan
-        .config
-        .names
-        .iter()
-        .zip(train_instances)
-        .map(|(name, train_instances)| ClassStats {
-            name: name.clone(),
-            train_instances,
-        })
-        .collect();
+fn stats(scan: &Scan) -> Stats {
+    let splits = scan.splits.iter().map(|split| {
+        let items = &split.items;
+        let stats = SplitStats {
+            images: items.len(),
+            instances: items.iter().map(|item| item.labels.boxes as usize).sum(),
+            background: items.iter().filter(|item| item.is_background()).count(),
+        };
+        (split.split.as_str(), stats)
+    });
+    let description = &scan.description;
+    let nameless = BTreeMap::new();
+    let train = scan
+        .split(Split::Train)
+        .map_or(&nameless, |train| &train.classes);
+    let counts = train.iter().map(|(class, count)| {
+        let name = description.names.get(class).cloned();
+        (name.unwrap_or_else(|| class.to_string()), *count)
+    });
     Stats {
-        yaml: scan.config.file.clone(),
-        root: scan.config.root.clone(),
-        splits,
-        classes,
-        bytes: scan.bytes,
-        images_decoded,
-    }
-}
-
-impl Scan {
-    /// Boxes of each class in the train split.
-    pub(super) fn train_instances(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.config.nc];
-        let train = self
-            .splits
-            .iter()
-            .filter(|split| split.split == Split::Train);
-        for (_, line) in train
-            .flat_map(|split| &split.items)
-            .flat_map(|item| &item.facts.lines)
-        {
-            if let Some(count) = usize::try_from(line.class)
-                .ok()
-                .and_then(|class| counts.get_mut(class))
-            {
-                *count += 1;
-            }
-        }
-        counts
-    }
-}
-
-impl Item {
-    /// Whether the image is there and has no box.
-    pub(super) fn is_background(&self) -> bool {
-        self.facts.image_exists && self.facts.lines.is_empty()
+        yaml: description.file.clone(),
+        root: description.root.clone(),
+        nc: description.nc,
+        splits: splits.collect(),
+        train_instance_counts: counts.collect(),
+        images_scanned: scan.images_scanned,
+        bytes: scan.bytes(),
     }
 }

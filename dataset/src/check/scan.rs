@@ -1,186 +1,251 @@
 //! One pass over the files of a dataset, on several threads.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use super::content::{Contents, identify};
+use super::description::Description;
+use super::image_facts::{ImageFacts, ImageScanner, Picture};
+use super::label_facts::{LabelFacts, read_label_facts};
 use super::run::CheckOptions;
-use crate::split::list_images;
-use crate::{
-    DataConfig, LabelIssueKind, LabelLine, Sample, Split, decode_rgb, file, image_size, label_path,
-    parse_label_line,
-};
+use crate::split::{Listing, list_entry};
+use crate::{Sample, Split, label_path};
 
-/// Everything the checks look at.
+/// Files a thread takes at a time: enough not to wait for each other, few enough to end together.
+const CHUNK: usize = 16;
+
+/// Everything the checks look at. It grows with the number of images, not with their size or that of their labels.
 pub(super) struct Scan {
-    pub config: DataConfig,
-    pub splits: Vec<SplitScan>,
-    pub bytes: u64,
+    pub(super) description: Description,
+    pub(super) options: CheckOptions,
+    /// Those that have images.
+    pub(super) splits: Vec<SplitScan>,
+    /// The entries that name nothing usable, of every split.
+    pub(super) problems: Vec<(Split, EntryProblem)>,
+    /// Files among the images that are none and belong to nothing known.
+    pub(super) strangers: Vec<(Split, PathBuf)>,
+    /// Whether the images were read.
+    pub(super) images_scanned: bool,
+    /// Well-formed label lines by number of fields.
+    pub(super) fields: HashMap<usize, u64>,
+    pub(super) contents: Contents,
 }
 
-/// One split that the configuration names.
 pub(super) struct SplitScan {
-    pub split: Split,
-    /// The entries that name nothing usable.
-    pub problems: Vec<EntryProblem>,
-    pub items: Vec<Item>,
+    pub(super) split: Split,
+    pub(super) items: Vec<Item>,
+    /// Boxes by class id.
+    pub(super) classes: std::collections::BTreeMap<i64, u64>,
 }
 
 /// Why an entry of a split gives no image.
 pub(super) enum EntryProblem {
     Missing(PathBuf),
     Empty(PathBuf),
-    Unreadable(PathBuf, String),
+    /// A list, or something that is neither list nor folder nor image.
+    NoImages(PathBuf),
 }
 
 /// One image and its label file.
 pub(super) struct Item {
-    pub sample: Sample,
-    pub facts: Facts,
+    pub(super) sample: Sample,
+    pub(super) image_exists: bool,
+    pub(super) labels: LabelFacts,
+    /// None where images aren't read, and of an image that isn't there.
+    pub(super) image: Option<ImageFacts>,
 }
 
-/// What reading the two files showed.
-#[derive(Default)]
-pub(super) struct Facts {
-    pub image_exists: bool,
-    /// Why the image can't be read or decoded.
-    pub image_error: Option<String>,
-    pub label_exists: bool,
-    /// Line number (1-based) and what is on it.
-    pub lines: Vec<(usize, LabelLine)>,
-    pub syntax: Vec<(usize, String)>,
-    pub bytes: u64,
-}
+impl Item {
+    /// Whether the image is there and has no box.
+    pub(super) fn is_background(&self) -> bool {
+        self.image_exists && self.labels.boxes == 0
+    }
 
-/// Lists the splits and reads every image and label file of them.
-pub(super) fn scan(config: DataConfig, options: &CheckOptions) -> Scan {
-    let mut splits: Vec<SplitScan> = Split::ALL
-        .into_iter()
-        .filter(|split| !config.entries(*split).is_empty())
-        .map(|split| list_split(&config, split))
-        .collect();
-    let mut items: Vec<&mut Item> = splits
-        .iter_mut()
-        .flat_map(|split| &mut split.items)
-        .collect();
-    read_all(&mut items, options);
-    let bytes = total_bytes(&items);
-    Scan {
-        config,
-        splits,
-        bytes,
+    /// What the image is like, where it could be decoded.
+    pub(super) fn picture(&self) -> Option<&Picture> {
+        self.image.as_ref()?.picture.as_ref().ok()
     }
 }
 
-fn list_split(config: &DataConfig, split: Split) -> SplitScan {
-    let mut scan = SplitScan {
-        split,
+impl Scan {
+    pub(super) fn split(&self, split: Split) -> Option<&SplitScan> {
+        self.splits.iter().find(|scan| scan.split == split)
+    }
+
+    /// Size of all files, each once.
+    pub(super) fn bytes(&self) -> u64 {
+        let items = self.splits.iter().flat_map(|split| &split.items);
+        let sizes: HashMap<&Path, u64> = items
+            .map(|item| {
+                let image = item.image.as_ref().map_or(0, |image| image.bytes);
+                (item.sample.image.as_path(), image + item.labels.bytes)
+            })
+            .collect();
+        sizes.values().sum()
+    }
+}
+
+/// Lists the splits and reads the label file of every image; the image too where `with_images` is set.
+pub(super) fn scan(description: Description, options: &CheckOptions, reading: Reading) -> Scan {
+    let mut scan = Scan {
+        description,
+        options: options.clone(),
+        splits: Vec::new(),
         problems: Vec::new(),
-        items: Vec::new(),
+        strangers: Vec::new(),
+        images_scanned: reading == Reading::ImagesToo,
+        fields: HashMap::new(),
+        contents: Contents::default(),
     };
-    for entry in config.entries(split) {
-        if !entry.exists() {
-            scan.problems.push(EntryProblem::Missing(entry.clone()));
-            continue;
-        }
-        match list_images(entry) {
-            Err(error) => scan
-                .problems
-                .push(EntryProblem::Unreadable(entry.clone(), error.to_string())),
-            Ok(images) if images.is_empty() => {
-                scan.problems.push(EntryProblem::Empty(entry.clone()))
+    for split in Split::ALL {
+        list_split(&mut scan, split);
+    }
+    let samples: Vec<&Sample> = scan
+        .splits
+        .iter()
+        .flat_map(|split| split.items.iter().map(|item| &item.sample))
+        .collect();
+    let read = read_all(&samples, &scan.description, options, reading);
+    let items = scan.splits.iter_mut().flat_map(|split| &mut split.items);
+    for (item, read) in items.zip(read) {
+        item.image_exists = read.image_exists;
+        item.labels = read.labels;
+        item.image = read.image;
+    }
+    for split in &mut scan.splits {
+        for item in &split.items {
+            for (class, count) in &item.labels.classes {
+                *split.classes.entry(*class).or_default() += u64::from(*count);
             }
-            Ok(images) => scan.items.extend(images.into_iter().map(|image| {
-                let label = label_path(&config.root, &image);
-                Item {
-                    sample: Sample { image, label },
-                    facts: Facts::default(),
-                }
-            })),
+            for (fields, count) in &item.labels.fields {
+                *scan.fields.entry(*fields).or_default() += u64::from(*count);
+            }
         }
     }
+    scan.contents = identify(&scan.splits);
     scan
 }
 
-/// Images differ in size, so the threads take one at a time instead of equal shares.
-fn read_all(items: &mut [&mut Item], options: &CheckOptions) {
-    let samples: Vec<Sample> = items.iter().map(|item| item.sample.clone()).collect();
+/// What of a dataset is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    LabelsOnly,
+    ImagesToo,
+}
+
+fn list_split(scan: &mut Scan, split: Split) {
+    let entries = scan.description.entries(split);
+    let mut images = Vec::new();
+    let mut problems = Vec::new();
+    // A training reads all entries or none.
+    let mut is_readable = true;
+    for entry in entries {
+        match list_entry(entry) {
+            Listing::Unusable => is_readable = false,
+            Listing::Missing => problems.push(EntryProblem::Missing(entry.clone())),
+            Listing::Folder {
+                images: found,
+                others,
+            } => {
+                if found.is_empty() {
+                    problems.push(EntryProblem::Empty(entry.clone()));
+                }
+                images.extend(found);
+                let strangers = others
+                    .into_iter()
+                    .filter(|file| !super::files::is_companion(file));
+                scan.strangers.extend(strangers.map(|file| (split, file)));
+            }
+            Listing::Named(found) => images.extend(found),
+        }
+    }
+    is_readable &= !problems
+        .iter()
+        .any(|problem| matches!(problem, EntryProblem::Missing(_)));
+    if !is_readable {
+        images.clear();
+    }
+    if images.is_empty() && problems.is_empty() {
+        let nothing = entries.iter().cloned().map(EntryProblem::NoImages);
+        problems.extend(nothing);
+    }
+    scan.problems
+        .extend(problems.into_iter().map(|problem| (split, problem)));
+    if images.is_empty() {
+        return;
+    }
+    let root = &scan.description.root;
+    let items = images.into_iter().map(|image| Item {
+        sample: Sample {
+            label: label_path(root, &image),
+            image,
+        },
+        image_exists: false,
+        labels: LabelFacts::default(),
+        image: None,
+    });
+    scan.splits.push(SplitScan {
+        split,
+        items: items.collect(),
+        classes: std::collections::BTreeMap::new(),
+    });
+}
+
+struct ReadItem {
+    image_exists: bool,
+    labels: LabelFacts,
+    image: Option<ImageFacts>,
+}
+
+/// Images differ in size, so the threads take a few at a time instead of equal shares.
+fn read_all(
+    samples: &[&Sample],
+    description: &Description,
+    options: &CheckOptions,
+    reading: Reading,
+) -> Vec<ReadItem> {
     let next = AtomicUsize::new(0);
+    let large = Mutex::new(());
     let work = || {
+        let mut scanner = ImageScanner::default();
         let mut done = Vec::new();
         loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(sample) = samples.get(index) else {
+            let start = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let Some(chunk) = samples.get(start..samples.len().min(start + CHUNK)) else {
                 return done;
             };
-            done.push((index, read(sample, options.decode)));
+            if chunk.is_empty() {
+                return done;
+            }
+            let read = chunk.iter().map(|sample| {
+                let image_exists = fs::metadata(&sample.image).is_ok();
+                let image = (image_exists && reading == Reading::ImagesToo)
+                    .then(|| scanner.scan(&sample.image, &large));
+                let picture = image.as_ref().and_then(|image| image.picture.as_ref().ok());
+                let size = picture.map(|picture| (picture.width, picture.height));
+                ReadItem {
+                    image_exists,
+                    labels: read_label_facts(&sample.label, size, description.nc, options),
+                    image,
+                }
+            });
+            done.push((start, read.collect::<Vec<_>>()));
         }
     };
-    let threads = options.threads.clamp(1, samples.len().max(1));
-    let results: Vec<(usize, Facts)> = thread::scope(|scope| {
+    let threads = options
+        .threads
+        .clamp(1, samples.len().div_ceil(CHUNK).max(1));
+    let mut chunks: Vec<(usize, Vec<ReadItem>)> = thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         threads
             .into_iter()
             .flat_map(|thread| thread.join().expect("reading a file never panics"))
             .collect()
     });
-    for (index, facts) in results {
-        items[index].facts = facts;
-    }
-}
-
-fn read(sample: &Sample, decode: bool) -> Facts {
-    let mut facts = Facts {
-        label_exists: true,
-        ..Facts::default()
-    };
-    if let Ok(metadata) = fs::metadata(&sample.image) {
-        facts.image_exists = true;
-        facts.bytes = metadata.len();
-        let outcome = if decode {
-            decode_rgb(&sample.image).map(drop)
-        } else {
-            image_size(&sample.image).map(drop)
-        };
-        facts.image_error = outcome.err().map(|error| match error {
-            crate::Error::Image { reason, .. } => reason,
-            other => other.to_string(),
-        });
-    }
-    read_label_lines(&sample.label, &mut facts);
-    facts
-}
-
-fn read_label_lines(path: &Path, facts: &mut Facts) {
-    let bytes = match file::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            facts.label_exists = false;
-            return;
-        }
-        Err(error) => {
-            facts.syntax.push((0, format!("unreadable: {error}")));
-            return;
-        }
-    };
-    facts.bytes += bytes.len() as u64;
-    for (index, text) in String::from_utf8_lossy(&bytes).lines().enumerate() {
-        match parse_label_line(text) {
-            Ok(Some(line)) => facts.lines.push((index + 1, line)),
-            Ok(None) => {}
-            Err(LabelIssueKind::Syntax(reason)) => facts.syntax.push((index + 1, reason)),
-            Err(other) => facts.syntax.push((index + 1, other.to_string())),
-        }
-    }
-}
-
-fn total_bytes(items: &[&mut Item]) -> u64 {
-    let mut files: Vec<(&Path, u64)> = items
-        .iter()
-        .map(|item| (item.sample.image.as_path(), item.facts.bytes))
-        .collect();
-    files.sort();
-    files.dedup_by_key(|(path, _)| *path);
-    files.iter().map(|(_, bytes)| bytes).sum()
+    chunks.sort_unstable_by_key(|(start, _)| *start);
+    chunks.into_iter().flat_map(|(_, items)| items).collect()
 }

@@ -8,12 +8,11 @@ use gpurun_pricing::{
 use crate::run::{Account, RunRecord};
 
 impl RunRecord {
-    /// The bill of each box at `now`, the newest last.
+    /// The bill of each box at `now`, the run's own last and the newest of them at the end.
     #[must_use]
     pub fn costs(&self, now: DateTime<Utc>) -> Vec<RunCost> {
-        self.accounts
-            .iter()
-            .map(|account| run_cost(&self.usage(account), &account.rate_card, now))
+        let all = self.spares.iter().chain(&self.accounts);
+        all.map(|account| run_cost(&self.usage(account), &account.rate_card, now))
             .collect()
     }
 

@@ -31,6 +31,9 @@ pub struct RunRecord {
     pub rent_pending_since: Option<DateTime<Utc>>,
     /// What was paid for, one account per box, the newest last.
     pub accounts: Vec<Account>,
+    /// What boxes cost that one order made too many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spares: Vec<Account>,
     /// Offers that were tried and didn't become a working box.
     pub tried: Vec<TriedOffer>,
     /// Steps that failed on this box since they last succeeded.
@@ -80,6 +83,7 @@ impl RunRecord {
             lost_at: None,
             rent_pending_since: None,
             accounts: Vec::new(),
+            spares: Vec::new(),
             tried: Vec::new(),
             failures: Vec::new(),
             launches: 0,

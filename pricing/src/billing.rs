@@ -126,9 +126,14 @@ fn lines(usage: &Usage, card: &RateCard, now: DateTime<Utc>) -> Vec<BillLine> {
         };
         let open = end.is_none_or(|end| end > now);
         let amount = rate.charge_for(billed);
-        let unsure = match interval.certain_until {
-            Some(certain) if !open => until - certain.clamp(from, until),
-            _ => TimeDelta::zero(),
+        let certain = match interval.certain_until {
+            Some(certain) if !open => certain.clamp(from, until) - from,
+            _ => until - from,
+        };
+        let billed_for_certain = if running {
+            card.billed_time(already + certain) - card.billed_time(already)
+        } else {
+            certain
         };
         lines.push(BillLine {
             state: interval.state,
@@ -136,7 +141,7 @@ fn lines(usage: &Usage, card: &RateCard, now: DateTime<Utc>) -> Vec<BillLine> {
             until,
             open,
             rate,
-            estimated: rate.charge_for(unsure).min(amount),
+            estimated: amount - rate.charge_for(billed_for_certain),
             billed,
             amount,
         });

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use super::intervals::{self, End};
-use super::seen;
+use super::{seen, spares};
 use crate::action::{Action, Step, Target};
 use crate::observation::{CheckpointView, TrainingView};
 use crate::run::{Account, Ended, InstanceRef, Outcome, Phase, RunRecord, StepFailure, TriedOffer};
@@ -158,7 +158,9 @@ fn done(run: &mut RunRecord, action: &Action, instance: Option<&str>, now: DateT
         }
         // A reply proves nothing about these; what is seen next does.
         Action::StopInstance { target } | Action::DestroyInstance { target, .. } => {
-            if !is_spare(run, target) {
+            if is_spare(run, target) {
+                spares::ended(run, target.instance.as_deref(), now);
+            } else {
                 run.accepted_at = Some(now);
             }
         }

@@ -5,6 +5,7 @@ mod done;
 mod intervals;
 mod prices;
 mod seen;
+mod spares;
 mod verbs;
 
 pub use done::{ActionResult, begin, finish};

@@ -5,7 +5,7 @@ use gpurun_pricing::BilledState;
 
 use super::done::outcome_of;
 use super::intervals::{self, End};
-use super::prices;
+use super::{prices, spares};
 use crate::action::Step;
 use crate::observation::{
     CheckpointView, InstanceView, Observation, Sighting, TrainingState, TrainingView,
@@ -16,6 +16,7 @@ use crate::time::{later, seconds};
 /// Takes one look into the record.
 pub fn absorb(run: &mut RunRecord, seen: &Observation) {
     if let Sighting::Seen { value, at } = &seen.instance {
+        spares::absorb(run, value, *at);
         instance(run, value, *at);
     }
     if run.instance.is_none() {
@@ -166,8 +167,18 @@ fn gone(run: &mut RunRecord, at: DateTime<Utc>) {
         Some(accepted) => End::Timed(accepted.min(at)),
         None => End::Seen(at),
     };
+    // Nobody ever saw it running: that it was billed at all is an assumption.
+    let is_new = run.phase < Phase::Installed;
+    let came_up = run
+        .instance
+        .as_ref()
+        .and_then(|instance| instance.came_up_at);
+    let never_up = is_new && came_up.is_none();
     if let Some(account) = run.accounts.last_mut() {
         intervals::close(&mut account.intervals, end);
+        if let (true, [only]) = (never_up, account.intervals.as_mut_slice()) {
+            only.certain_until = Some(only.from);
+        }
     }
     let given_back = run.destroy_ordered_at.take().is_some();
     let outcome = run.destroy_outcome.take();

@@ -85,10 +85,11 @@ impl Cloud {
             .map(|(path, _)| path.replace("$config", "~/.config"))
             .collect();
         let keys = self.key.config.join(" and ");
+        let variables = format!("${}", variables.replace(" and ", " and $"));
+        let places: Vec<String> = std::iter::once(variables).chain(files).collect();
         format!(
-            "${}, {}, or {keys} under [providers.{}] in config.toml",
-            variables.replace(" and ", " and $"),
-            files.join(", "),
+            "{}, or {keys} under [providers.{}] in config.toml",
+            places.join(", "),
             self.name
         )
     }

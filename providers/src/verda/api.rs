@@ -179,7 +179,7 @@ pub(super) struct Balance {
     pub(super) currency: String,
 }
 
-/// The id that a create answers: bare, or as JSON.
+/// The id that a create answers: a UUID, bare or as JSON.
 pub(super) fn new_id(text: &str) -> Option<String> {
     let text = text.trim();
     let quoted = serde_json::from_str::<Value>(text).ok();
@@ -188,8 +188,12 @@ pub(super) fn new_id(text: &str) -> Option<String> {
         .and_then(Value::as_str)
         .unwrap_or(text)
         .to_owned();
-    let is_id = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-    (!id.is_empty() && id.len() <= 64 && id.chars().all(is_id)).then_some(id)
+    // Half of an id is another box's, or nobody's: only a whole one counts.
+    let is_hexadecimal = |group: &str| group.chars().all(|letter| letter.is_ascii_hexdigit());
+    let groups: Vec<&str> = id.split('-').collect();
+    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    let is_whole = lengths == [8, 4, 4, 4, 12] && groups.into_iter().all(is_hexadecimal);
+    is_whole.then_some(id)
 }
 
 #[cfg(test)]
@@ -202,6 +206,7 @@ mod tests {
         assert_eq!(new_id(id).as_deref(), Some(id));
         assert_eq!(new_id(&format!("\"{id}\"\n")).as_deref(), Some(id));
         assert_eq!(new_id("<html>busy</html>"), None);
+        assert_eq!(new_id(&id[..18]), None, "a torn answer");
         assert_eq!(new_id(""), None);
     }
 }

@@ -193,7 +193,10 @@ fn a_cloud_without_a_key_says_where_it_goes() {
         missing[0],
         "vast: $VAST_API_KEY, ~/.config/vastai/vast_api_key, or key under [providers.vast] in config.toml"
     );
-    assert!(missing[3].starts_with("verda: $VERDA_CLIENT_ID and $VERDA_CLIENT_SECRET, "));
+    assert_eq!(
+        missing[3],
+        "verda: $VERDA_CLIENT_ID and $VERDA_CLIENT_SECRET, or client_id and client_secret under [providers.verda] in config.toml"
+    );
     assert!(
         missing[4].starts_with("modal: $MODAL_TOKEN_ID and $MODAL_TOKEN_SECRET, ~/.modal.toml")
     );

@@ -265,7 +265,8 @@ fn listed(names: &[String]) -> String {
     format!("{}{more}", names[..names.len().min(MOST_NAMED)].join(", "))
 }
 
-fn rounded(value: f64, digits: i32) -> f64 {
-    let scale = 10_f64.powi(digits);
-    (value * scale).round_ties_even() / scale
+/// By the number's exact decimal digits: multiplying first would round 0.2875 up, which is a little less.
+fn rounded(value: f64, digits: usize) -> f64 {
+    let text = format!("{value:.digits$}");
+    text.parse().unwrap_or(value)
 }

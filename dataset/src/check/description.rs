@@ -16,7 +16,7 @@ pub(super) struct Description {
     pub(super) root: PathBuf,
     /// The `nc` key, where it is a number.
     pub(super) declared_nc: Option<f64>,
-    /// The `nc` key, else the number of names.
+    /// The `nc` key where it is a number, the number of names where it isn't given.
     pub(super) nc: Option<i64>,
     pub(super) names: BTreeMap<i64, String>,
     entries: [Vec<PathBuf>; 3],
@@ -41,16 +41,13 @@ impl Description {
             given.map(|path| root.join(path)).collect()
         });
         let names = raw.names.map_or_else(BTreeMap::new, class_names);
-        let declared_nc = match raw.nc {
-            Some(Loose::Number(nc)) if nc.is_finite() => Some(nc),
-            _ => None,
+        let named = (!names.is_empty()).then_some(names.len() as i64);
+        let (declared_nc, nc) = match raw.nc {
+            Some(Loose::Number(nc)) if nc.is_finite() => (Some(nc), Some(whole(nc))),
+            // Something that is no number says nothing, not even that the names count.
+            Some(_) => (None, None),
+            None => (None, named),
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a fraction is dropped on purpose, and what is too large stays too large"
-        )]
-        let nc = declared_nc.map(|nc| nc as i64);
-        let nc = nc.or_else(|| (!names.is_empty()).then_some(names.len() as i64));
         Ok(Self {
             root,
             declared_nc,
@@ -79,6 +76,14 @@ impl Description {
     pub(super) fn has_class(&self, class: i64) -> bool {
         self.nc.is_none_or(|nc| (0..nc).contains(&class))
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a fraction is dropped on purpose, and what is too large stays too large"
+)]
+fn whole(number: f64) -> i64 {
+    number as i64
 }
 
 #[derive(Deserialize)]

@@ -75,6 +75,20 @@ pub struct GpuProof {
     pub name: String,
     #[serde(default)]
     pub memory_bytes: Option<u64>,
+    /// Whether a first kernel ran on it, through the driver's library alone, and was right.
+    #[serde(default)]
+    pub kernel: Kernel,
+}
+
+/// What came of a card's first kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome", content = "why")]
+pub enum Kernel {
+    /// Not tried: no library of the driver's, or another count of cards.
+    #[default]
+    Untried,
+    Right,
+    Failed(String),
 }
 
 /// One thing to know about a box.

@@ -94,7 +94,9 @@ impl Args {
             let result = match &action.result {
                 None => "interrupted: only a look at the provider tells".to_owned(),
                 Some(ActionResult::Done { .. }) => "done".to_owned(),
-                Some(ActionResult::Failed { message, .. }) => format!("failed: {message}"),
+                Some(ActionResult::Failed { message, .. } | ActionResult::Unfit { message }) => {
+                    format!("failed: {message}")
+                }
                 Some(ActionResult::Unclear { message }) => format!("unclear: {message}"),
             };
             ui.data(&format!(

@@ -80,13 +80,13 @@ fn destroy(shell: &Shell, found: &Orphans, id: &str, yes: bool) -> Result<()> {
     }
     match block_on(execute::destroy_box(shell, &target(orphan))) {
         ActionResult::Done { .. } => Ok(()),
-        ActionResult::Failed { message, .. } | ActionResult::Unclear { message } => {
-            Err(Failure::new(
-                ExitCode::Provider,
-                format!("{id} is not destroyed: {message}"),
-                "it still bills; run this again, or end it on the provider's own page",
-            ))
-        }
+        ActionResult::Failed { message, .. }
+        | ActionResult::Unfit { message }
+        | ActionResult::Unclear { message } => Err(Failure::new(
+            ExitCode::Provider,
+            format!("{id} is not destroyed: {message}"),
+            "it still bills; run this again, or end it on the provider's own page",
+        )),
     }
 }
 

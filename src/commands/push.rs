@@ -74,12 +74,12 @@ pub(super) async fn push(shell: &Shell, run: &RunRecord) -> Result<(RunRecord, O
                 .update(&run.id, None, |run| absorb(run, &seen))?;
             Ok((run, seen))
         }
-        ActionResult::Failed { message, .. } | ActionResult::Unclear { message } => {
-            Err(Failure::new(
-                ExitCode::Box,
-                format!("the push failed: {message}"),
-                "the agent on the box tries again by itself; `gpurun status` shows what is verified",
-            ))
-        }
+        ActionResult::Failed { message, .. }
+        | ActionResult::Unfit { message }
+        | ActionResult::Unclear { message } => Err(Failure::new(
+            ExitCode::Box,
+            format!("the push failed: {message}"),
+            "the agent on the box tries again by itself; `gpurun status` shows what is verified",
+        )),
     }
 }

@@ -131,7 +131,9 @@ async fn reap_one(shell: &Shell, id: &str, name: &str) -> Result<Reaped> {
         let what = action.step().describe();
         let how = match result {
             ActionResult::Done { .. } => "done".to_owned(),
-            ActionResult::Failed { message, .. } => format!("failed: {message}"),
+            ActionResult::Failed { message, .. } | ActionResult::Unfit { message } => {
+                format!("failed: {message}")
+            }
             ActionResult::Unclear { message } => format!("unclear: {message}"),
         };
         say(shell, &format!("  {what}: {how}"));

@@ -42,12 +42,14 @@ fn is(offered: &GpuRequest, gpu: &GpuProof) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpurun_protocol::proof::Kernel;
 
     fn card(index: u32, name: &str, mebibytes: u64) -> GpuProof {
         GpuProof {
             index,
             name: name.to_owned(),
             memory_bytes: Some(mebibytes << 20),
+            kernel: Kernel::Untried,
         }
     }
 

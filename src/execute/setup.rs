@@ -1,7 +1,7 @@
 //! What makes a rented box ready: install, prove, stage, restore. Each may run again after a crash.
 
 use super::{failed, gpus, send};
-use crate::remote::{self, Remote, WayIn};
+use crate::remote::{self, Examined, Remote, WayIn};
 use crate::shell::Shell;
 use crate::sink::SinkError;
 use crate::{observe, sink, stage};
@@ -43,10 +43,28 @@ pub(super) async fn install(
     target: &Target,
     spec: &InstallSpec,
 ) -> ActionResult {
-    let remote = match way_in(shell, run, target).await {
-        Ok((_, remote)) => remote,
+    let (way, remote) = match way_in(shell, run, target).await {
+        Ok(found) => found,
         Err(result) => return result,
     };
+    // Minutes of downloads cost money: what makes the box unfit is found before them.
+    if let Err(error) = remote::bring_agent(remote.as_ref()).await {
+        return failed(error.temporary, error);
+    }
+    match remote::examine(remote.as_ref()).await {
+        Err(error) => return failed(error.temporary, error),
+        Ok(Examined::Unfit(message)) => return ActionResult::Unfit { message },
+        Ok(Examined::Fit(proof)) => {
+            if let Some(message) = gpus::fault(offered(run), &proof.gpus) {
+                return ActionResult::Unfit { message };
+            }
+            if let Access::Ssh(_) = way.access {
+                for finding in &proof.findings {
+                    shell.ui.talk(&format!("   ! {}", finding.message));
+                }
+            }
+        }
+    }
     match remote::install(remote.as_ref(), spec).await {
         Ok(_installed) => ActionResult::done(),
         Err(error) => failed(error.temporary, error),
@@ -64,10 +82,7 @@ pub(super) async fn prove(
         Err(result) => return result,
     };
     match remote::prove(remote.as_ref(), spec).await {
-        Ok(proved) => match gpus::fault(offered(run), &proved.machine.gpus) {
-            None => ActionResult::done(),
-            Some(fault) => failed(false, fault),
-        },
+        Ok(_devices) => ActionResult::done(),
         Err(error) => failed(error.temporary, error),
     }
 }

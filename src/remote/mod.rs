@@ -18,8 +18,8 @@ mod proof;
 mod ssh;
 mod transport;
 
-pub(crate) use bootstrap::{can_install, install};
+pub(crate) use bootstrap::{bring_agent, can_install, install};
 pub(crate) use command::{Command, Output, RemoteError};
 pub(crate) use connections::{Connections, WayIn};
-pub(crate) use proof::prove;
+pub(crate) use proof::{Examined, examine, prove};
 pub(crate) use transport::Remote;

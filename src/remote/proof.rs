@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use gpurun_lifecycle::{Engine, ProveSpec};
-use gpurun_protocol::proof::{Proof, Severity};
+use gpurun_protocol::proof::{Finding, Proof, Severity};
 
 use super::bootstrap::PYTHON;
 use super::command::{Command, RemoteError};
@@ -12,23 +13,63 @@ use super::transport::Remote;
 const AGENT_TIMEOUT: Duration = Duration::from_secs(120);
 /// The first use of a GPU loads its libraries and may compile kernels.
 const DEVICE_TIMEOUT: Duration = Duration::from_secs(300);
+/// Half of what signed requests are allowed to be off.
+const CLOCK_TOLERANCE: TimeDelta = TimeDelta::minutes(5);
 
-/// What was found.
+/// What a box is, once it was measured.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Proved {
-    /// Cores, memory, disk, shared memory, GPUs.
-    pub(crate) machine: Proof,
-    /// What the engine said of its devices, in one report or one each; empty for a plain command.
-    pub(crate) devices: Vec<String>,
+pub(crate) enum Examined {
+    /// With what is worth knowing about it.
+    Fit(Box<Proof>),
+    /// To be given back, and why.
+    Unfit(String),
 }
 
-/// Measures the box, then computes a product of two 2000x2000 matrices on each device: a card whose kernels are missing
-/// says that it is available, and fails there.
+/// Measures the box before anything but the agent is on it: cores, memory, disk, clock, and a first kernel on every card.
+///
+/// # Errors
+/// When it can't be measured.
+pub(crate) async fn examine(remote: &dyn Remote) -> Result<Examined, RemoteError> {
+    let asked_at = Utc::now();
+    let mut proof = machine(remote).await?;
+    proof.findings.extend(skew(asked_at, proof.at, Utc::now()));
+    let fatal = proof
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Fatal);
+    let fatal: Vec<&str> = fatal.map(|finding| finding.message.as_str()).collect();
+    Ok(match fatal.is_empty() {
+        true => Examined::Fit(Box::new(proof)),
+        false => Examined::Unfit(format!("the box is unfit: {}", fatal.join("; "))),
+    })
+}
+
+/// What a box's clock says against this machine's, around one question.
+fn skew(before: DateTime<Utc>, said: DateTime<Utc>, after: DateTime<Utc>) -> Option<Finding> {
+    let off = if said < before {
+        before - said
+    } else {
+        said - after
+    };
+    (off > CLOCK_TOLERANCE).then(|| Finding {
+        severity: Severity::Warning,
+        message: format!(
+            "its clock is {} min off: certificates and signed requests may be refused there",
+            off.num_minutes()
+        ),
+    })
+}
+
+/// Computes a product of two 2000x2000 matrices on each device: a card whose kernels are missing
+/// says that it is available, and fails there. Returns what the engine said of its devices, in one report or one each; nothing
+/// for a plain command.
 ///
 /// # Errors
 /// When something makes the box unfit; then it is to be given back.
-pub(crate) async fn prove(remote: &dyn Remote, spec: &ProveSpec) -> Result<Proved, RemoteError> {
-    let machine = machine(remote).await?;
+pub(crate) async fn prove(
+    remote: &dyn Remote,
+    spec: &ProveSpec,
+) -> Result<Vec<String>, RemoteError> {
     let mut devices = Vec::new();
     match spec.engine {
         Engine::Command => {}
@@ -46,7 +87,7 @@ pub(crate) async fn prove(remote: &dyn Remote, spec: &ProveSpec) -> Result<Prove
             }
         }
     }
-    Ok(Proved { machine, devices })
+    Ok(devices)
 }
 
 async fn machine(remote: &dyn Remote) -> Result<Proof, RemoteError> {
@@ -66,18 +107,7 @@ async fn machine(remote: &dyn Remote) -> Result<Proof, RemoteError> {
             "install again",
         )
     })?;
-    let fatal = proof
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Fatal);
-    let fatal: Vec<&str> = fatal.map(|finding| finding.message.as_str()).collect();
-    if fatal.is_empty() {
-        return Ok(proof);
-    }
-    Err(RemoteError::permanent(
-        format!("the box is unfit: {}", fatal.join("; ")),
-        "take another box",
-    ))
+    Ok(proof)
 }
 
 async fn computes(remote: &dyn Remote, device: &str, argv: &[&str]) -> Result<String, RemoteError> {
@@ -199,17 +229,11 @@ mod tests {
 
     #[tokio::test]
     async fn every_device_has_to_compute() -> Outcome {
-        let warning = finding(Severity::Warning, "/dev/shm has 64 MB");
-        let proof = serde_json::to_string(&measured(vec![warning]))?;
+        let proof = serde_json::to_string(&measured(Vec::new()))?;
         let trainer = "case $3 in *2*) echo 'cuda:2: no kernel image is available' >&2; exit 1;; esac; echo \"$1 $3 right\"";
         let (_home, remote) = measured_box(&proof, trainer)?;
         let proved = prove(&remote, &spec("0,1")).await?;
-        assert_eq!(proved.devices, ["smoke 0,1 right"]);
-        assert_eq!(
-            proved.machine.findings.len(),
-            1,
-            "a warning doesn't give the box back"
-        );
+        assert_eq!(proved, ["smoke 0,1 right"]);
         let refused = prove(&remote, &spec("0,1,2,3"))
             .await
             .err()
@@ -223,7 +247,31 @@ mod tests {
             engine: Engine::Command,
             device: "2".to_owned(),
         };
-        assert!(prove(&remote, &command).await?.devices.is_empty());
+        assert!(prove(&remote, &command).await?.is_empty());
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_warning_and_a_wrong_clock_give_no_box_back() -> Outcome {
+        let warning = finding(Severity::Warning, "/dev/shm has 64 MB");
+        let proof = serde_json::to_string(&measured(vec![warning]))?;
+        let (_home, remote) = measured_box(&proof, "exit 0")?;
+        let Examined::Fit(proof) = examine(&remote).await? else {
+            return Err("it was given back".into());
+        };
+        let said: Vec<&str> = proof
+            .findings
+            .iter()
+            .map(|it| it.message.as_str())
+            .collect();
+        assert_eq!(said[0], "/dev/shm has 64 MB");
+        assert!(
+            said[1].starts_with("its clock is ") && said[1].contains("min off"),
+            "{said:?}"
+        );
+        let at = |minutes| DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
+        assert_eq!(skew(at(0), at(3), at(1)), None);
+        assert!(skew(at(0), at(181), at(1)).is_some(), "3 h ahead");
         Ok(())
     }
 
@@ -232,17 +280,14 @@ mod tests {
         let fatal = finding(Severity::Fatal, "the disk is full");
         let proof = serde_json::to_string(&measured(vec![fatal]))?;
         let (_home, remote) = measured_box(&proof, "exit 0")?;
-        let refused = prove(&remote, &spec("cpu"))
-            .await
-            .err()
-            .ok_or("it was proved")?;
-        assert!(
-            refused.message.contains("the disk is full") && !refused.temporary,
-            "{refused}"
-        );
+        let examined = examine(&remote).await?;
+        let Examined::Unfit(why) = examined else {
+            return Err("it was taken".into());
+        };
+        assert!(why.contains("the disk is full"), "{why}");
         let (_home, remote) = measured_box("Segmentation fault", "exit 0")?;
         assert!(
-            prove(&remote, &spec("cpu")).await.is_err(),
+            examine(&remote).await.is_err(),
             "what can't be read proves nothing"
         );
         Ok(())

@@ -66,7 +66,9 @@ fn line(action: &Action, result: &ActionResult, took: Duration) -> String {
         ActionResult::Done { .. } => {
             format!(" ✓ {what:<30} {:>9}", format::span(took))
         }
-        ActionResult::Failed { message, .. } => format!(" ✗ {what}: {message}"),
+        ActionResult::Failed { message, .. } | ActionResult::Unfit { message } => {
+            format!(" ✗ {what}: {message}")
+        }
         ActionResult::Unclear { message } => format!(" ? {what}: {message}"),
     }
 }

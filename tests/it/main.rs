@@ -6,6 +6,7 @@ mod clouds;
 mod cost;
 mod cron;
 mod docs;
+mod driver;
 mod faults;
 mod hostile;
 mod json_docs;

@@ -32,6 +32,8 @@ pub enum ActionResult {
         temporary: bool,
         message: String,
     },
+    /// The box itself is of no use: nothing will ever work on it.
+    Unfit { message: String },
     /// The reply was lost: it may have happened. Only looking tells.
     Unclear { message: String },
 }
@@ -98,6 +100,12 @@ pub fn finish(run: &mut RunRecord, action: &Action, result: &ActionResult, now: 
                         lost: None,
                     });
                 }
+            }
+        }
+        ActionResult::Unfit { message } => {
+            failed(run, action.step(), false, message, now);
+            if let Some(instance) = &mut run.instance {
+                instance.fault = Some(message.clone());
             }
         }
         ActionResult::Unclear { message } => failed(run, action.step(), true, message, now),

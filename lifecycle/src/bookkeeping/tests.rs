@@ -17,13 +17,13 @@ fn states(run: &RunRecord) -> Vec<(BilledState, Option<i64>)> {
 }
 
 /// Of each state that is over, the hours in which nobody knows whether it had ended.
-fn estimated_hours(run: &RunRecord) -> Vec<f64> {
+fn estimated_hours(run: &RunRecord) -> Vec<i64> {
     let intervals = run.accounts.iter().flat_map(|account| &account.intervals);
     intervals
         .filter_map(|interval| {
             let to = interval.to?;
             let unsure = to - interval.certain_until.unwrap_or(to);
-            Some(unsure.as_seconds_f64() / 3600.0)
+            Some(unsure.num_hours())
         })
         .collect()
 }
@@ -51,7 +51,7 @@ fn a_change_that_nobody_saw_is_billed_at_the_dearer_rate_until_it_was_seen() {
         [(Running, Some(120)), (Stopped, None)],
         "unless the provider says when"
     );
-    assert_eq!(estimated_hours(&run), [0.0]);
+    assert_eq!(estimated_hours(&run), [0]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn an_accepted_destroy_ends_the_bill_when_it_is_seen_to_have_worked() {
         [(BilledState::Running, Some(840))],
         "it was accepted and not done"
     );
-    assert_eq!(estimated_hours(&stays), [11.0]);
+    assert_eq!(estimated_hours(&stays), [11]);
 }
 
 #[test]

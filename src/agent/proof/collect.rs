@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gpurun_protocol::agent_spec::SCHEMA_VERSION;
-use gpurun_protocol::proof::{CpuProof, DiskProof, GpuProof, MemoryProof, Proof};
+use gpurun_protocol::proof::{CpuProof, DiskProof, GpuProof, Kernel, MemoryProof, Proof};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::Pid;
 
 use super::findings::findings;
-use super::kernel;
+use super::{driver, kernel};
 use crate::agent::error::AgentError;
 use crate::agent::{cgroup, clock, disk, gpu};
 
@@ -47,13 +47,35 @@ pub(crate) fn proof(home: &Path) -> Result<Proof, AgentError> {
                 index: gpu.index,
                 name: gpu.name,
                 memory_bytes: gpu.memory_total_bytes,
+                kernel: Kernel::Untried,
             })
             .collect(),
         c_library: c_library(),
         findings: Vec::new(),
     };
+    kernels(&mut proof.gpus, &mut unknown);
     proof.findings = findings(&proof, unknown);
     Ok(proof)
+}
+
+/// A first kernel on every card; a box without cards has no driver to ask.
+fn kernels(gpus: &mut [GpuProof], unknown: &mut Vec<String>) {
+    if gpus.is_empty() {
+        return;
+    }
+    match driver::compute() {
+        Ok(found) if found.len() == gpus.len() => {
+            for (gpu, fault) in gpus.iter_mut().zip(found) {
+                gpu.kernel = fault.map_or(Kernel::Right, Kernel::Failed);
+            }
+        }
+        Ok(found) => unknown.push(format!(
+            "nvidia-smi shows {} GPUs and the driver's library {}",
+            gpus.len(),
+            found.len()
+        )),
+        Err(error) => unknown.push(format!("no kernel could be tried: {error}")),
+    }
 }
 
 fn cpu() -> CpuProof {

@@ -1,6 +1,6 @@
 //! What a measured box's numbers mean, in words: pure.
 
-use gpurun_protocol::proof::{Finding, Proof, Severity};
+use gpurun_protocol::proof::{Finding, Kernel, Proof, Severity};
 
 const GIB: u64 = 1 << 30;
 
@@ -18,6 +18,22 @@ pub(super) fn findings(proof: &Proof, unknown: Vec<String>) -> Vec<Finding> {
             Severity::Fatal,
             "a matrix product on one core came out wrong: the machine computes falsely".to_owned(),
         );
+    }
+    for gpu in &proof.gpus {
+        if let Kernel::Failed(why) = &gpu.kernel {
+            let hint = if why.contains("NO_BINARY_FOR_GPU") || why.contains("UNSUPPORTED_PTX") {
+                ": its driver can't make programs for it"
+            } else {
+                ""
+            };
+            add(
+                Severity::Fatal,
+                format!(
+                    "GPU {} ({}) fails its first kernel{hint}: {why}",
+                    gpu.index, gpu.name
+                ),
+            );
+        }
     }
     if proof.disk.written_bytes == 0 {
         add(

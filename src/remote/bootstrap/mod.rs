@@ -38,6 +38,14 @@ pub(crate) async fn install(
     install_from(remote, spec, &Sources::of_this_process()).await
 }
 
+/// Puts this very program on the box, for `gpurun agent`. [`install`] does so too.
+///
+/// # Errors
+/// When it can't be put there, or doesn't run there.
+pub(crate) async fn bring_agent(remote: &dyn Remote) -> Result<(), RemoteError> {
+    agent(remote, &Sources::of_this_process()).await.map(drop)
+}
+
 /// Whether what [`install`] takes from this machine is here: asked before money.
 ///
 /// # Errors
@@ -54,19 +62,23 @@ async fn install_from(
     spec: &InstallSpec,
     sources: &Sources,
 ) -> Result<Installed, RemoteError> {
-    remote.put_program(&sources.gpurun, GPURUN).await?;
-    let gpurun = version(
-        remote,
-        GPURUN,
-        "the box is not like this machine: rent one with the same system",
-    )
-    .await?;
+    let gpurun = agent(remote, sources).await?;
     let engine = match spec.engine {
         Engine::Command => None,
         Engine::GpurunTrain => Some(trainer(remote, sources).await?),
         Engine::Libreyolo => Some(libreyolo::install(remote, spec).await?),
     };
     Ok(Installed { gpurun, engine })
+}
+
+async fn agent(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteError> {
+    remote.put_program(&sources.gpurun, GPURUN).await?;
+    version(
+        remote,
+        GPURUN,
+        "the box is not like this machine: rent one with the same system",
+    )
+    .await
 }
 
 async fn trainer(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteError> {

@@ -249,6 +249,39 @@ fn r4_a_destroy_that_is_refused_is_repeated_alarmed_and_still_counted() {
 }
 
 #[test]
+fn r13_a_card_that_dies_at_its_first_kernel_goes_back_before_the_install_and_its_host_is_remembered()
+ {
+    let mut run = rented();
+    for offer in &mut run.spec.offers {
+        offer.host = Some("host-7".to_owned());
+    }
+    let install = look(&mut run, &observation(0.01, running()))
+        .actions
+        .remove(0);
+    assert_eq!(install.step(), Step::Install);
+    begin(&mut run, &install, at(0.01));
+    let message = "GPU 0 fails its first kernel".to_owned();
+    finish(
+        &mut run,
+        &install,
+        &ActionResult::Unfit { message },
+        at(0.01),
+    );
+    let plan = look(&mut run, &observation(0.011, running()));
+    assert_eq!(steps(&plan), [Step::DestroyInstance]);
+    begin(&mut run, &plan.actions[0], at(0.011));
+    finish(&mut run, &plan.actions[0], &ActionResult::done(), at(0.011));
+    let next = look(&mut run, &observation(0.012, InstanceView::Absent));
+    let tried = &run.tried[0];
+    assert_eq!(
+        (tried.host.as_deref(), tried.why.as_str()),
+        (Some("host-7"), "GPU 0 fails its first kernel")
+    );
+    assert!(tried.lost.is_some_and(|lost| !lost.is_zero()));
+    assert_eq!(steps(&next)[0], Step::Rent, "the next offer");
+}
+
+#[test]
 fn a_box_that_vanishes_is_told_with_what_is_safe() {
     let mut run = launched();
     look(&mut run, &seen(2.0, TrainingState::Running, verified()));

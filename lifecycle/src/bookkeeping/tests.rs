@@ -35,11 +35,7 @@ fn a_change_that_nobody_saw_is_billed_at_the_dearer_rate_until_it_was_seen() {
     absorb(&mut run, &observation(1.0, running()));
     absorb(&mut run, &observation(5.0, stopped()));
     assert_eq!(states(&run), [(Running, Some(300)), (Stopped, None)]);
-    assert_eq!(
-        estimated_hours(&run),
-        [4.0],
-        "it was seen running after 1 h"
-    );
+    assert_eq!(estimated_hours(&run), [4], "it was seen running after 1 h");
     let told = InstanceView::Stopped {
         id: "box-1".to_owned(),
         since: Some(at(2.0)),

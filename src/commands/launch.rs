@@ -4,8 +4,8 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::job::{self, Job, JobArgs};
 use crate::launch::{
-    BAD_FOR_DAYS, Market, Preview, Search, Selection, disk, market, missing_keys, prepare, preview,
-    quoted_offer, rebuild_terms, run_spec, shape,
+    BAD_FOR_DAYS, Market, Preview, Search, Selection, disk, market, missing_keys, needed_by,
+    prepare, preview, quoted_offer, rebuild_terms, run_spec, shape,
 };
 use crate::remote;
 use crate::settings::{Environment, Settings};
@@ -88,6 +88,7 @@ impl Args {
             disk,
             shape: &shape,
             bad_hosts: &bad_hosts(&settings)?,
+            cuda: needed_by(job.spec.engine),
             accept_price: self.accept_price,
         };
         let selection = match block_on(market(&usable, &search))? {

@@ -1,5 +1,6 @@
 //! Which providers are asked for a job, and which of their offers may become its box.
 
+use super::driver::{self, needed_by};
 use super::estimate::shape;
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
@@ -7,7 +8,7 @@ use crate::observe;
 use crate::store::BadHost;
 use gpurun_lifecycle::{RunRecord, VolumeSpec};
 use gpurun_pricing::estimate::JobShape;
-use gpurun_pricing::{Gigabytes, GpuRequest, HourlyRate, Offer, OfferFilter, select};
+use gpurun_pricing::{CudaVersion, Gigabytes, GpuRequest, HourlyRate, Offer, OfferFilter, select};
 use gpurun_providers::{OfferRequest, Provider, Volume};
 use rust_decimal_macros::dec;
 
@@ -28,6 +29,8 @@ pub(crate) struct Search<'a> {
     pub(crate) disk: Gigabytes,
     pub(crate) shape: &'a JobShape,
     pub(crate) bad_hosts: &'a [BadHost],
+    /// What the engine needs of a GPU's driver.
+    pub(crate) cuda: Option<CudaVersion>,
     /// The person takes a dearer offer too, up to the job's own limit.
     pub(crate) accept_price: bool,
 }
@@ -95,6 +98,7 @@ pub(crate) async fn market_again(
         disk: spec.disk,
         shape: &shape(&spec.rebuild, spec.stop.max_hours, spec.disk),
         bad_hosts,
+        cuda: needed_by(spec.install.engine),
         accept_price: true,
     };
     match market(&[provider], &search).await? {
@@ -118,7 +122,12 @@ async fn ranked(
     };
     let (found, unread) = observe::search_all(asked, &request).await;
     let mut notes: Vec<String> = unread.iter().map(ToString::to_string).collect();
+    let mut too_old = 0;
     let offers = found.into_iter().filter(|offer| {
+        if driver::is_too_old(offer, search.cuda) {
+            too_old += 1;
+            return false;
+        }
         let reaches = |mounted: &(&str, Volume)| can_mount(offer, mounted);
         let bad = bad_host(search.bad_hosts, offer);
         notes.extend(bad.map(note));
@@ -127,6 +136,7 @@ async fn ranked(
     let offers: Vec<Offer> = offers.collect();
     notes.sort();
     notes.dedup();
+    notes.extend(driver::note(too_old, search.cuda));
     let filter = OfferFilter {
         max_price: search.max_price,
         ..OfferFilter::default()

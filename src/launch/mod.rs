@@ -1,6 +1,7 @@
 //! From a job to a run that is written down: which box, what it will cost, and the plan that would run.
 
 mod data;
+mod driver;
 mod estimate;
 mod keyless;
 mod market;
@@ -8,6 +9,7 @@ mod preview;
 mod spec;
 
 pub(crate) use data::{disk, prepare};
+pub(crate) use driver::needed_by;
 pub(crate) use estimate::shape;
 pub(crate) use keyless::{missing_keys, quoted_offer};
 pub(crate) use market::{BAD_FOR_DAYS, Market, Search, Selection, market, market_again};

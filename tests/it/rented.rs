@@ -29,6 +29,8 @@ pub(crate) fn rented_at(
         clock: ClockKind::Real,
         boxes: BoxKind::Plain,
         linger: std::time::Duration::from_secs(2),
+        // Dear boxes, billed by ten minutes: no test ends for want of money that doesn't mean to.
+        credit: Decimal::from(100_000),
         ..SimConfig::default()
     };
     let cloud = match start(config) {

@@ -29,7 +29,11 @@ fn main() {
         .compile("gpurun_train_shim");
     println!("cargo:rustc-link-lib=dylib=torch_cpu");
     println!("cargo:rustc-link-lib=dylib=c10");
-    // First the libtorch built against, then one that lies beside an unpacked release.
-    println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
+    // First the libtorch built against, then one that lies beside an unpacked release: all that one for other machines
+    // looks at.
+    println!("cargo:rerun-if-env-changed=GPURUN_PORTABLE");
+    if env::var_os("GPURUN_PORTABLE").is_none() {
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
+    }
     println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/../libtorch/lib");
 }

@@ -4,6 +4,7 @@
 //! The agent's own files lie in the box's home, under `gpurun/`.
 
 pub mod agent_spec;
+pub mod bundle;
 pub mod exit_report;
 pub mod heartbeat;
 pub mod manifest;

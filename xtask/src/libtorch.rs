@@ -181,6 +181,11 @@ impl Options {
     }
 }
 
+/// Where the set lies by default.
+pub(crate) fn folder() -> Result<PathBuf, Error> {
+    Options::parse(&[]).map(|options| options.dir)
+}
+
 fn workspace() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_path_buf()

@@ -5,6 +5,7 @@ mod bench_options;
 mod bench_train;
 mod clouds;
 mod demo;
+mod dist;
 mod libtorch;
 mod node;
 mod output;
@@ -23,6 +24,7 @@ Usage: cargo xtask <command> [options]
 Commands:
   demo              set up, build, draw a data set, and run the main job on this machine
   test [--full]     everything a change must pass; --full adds whole trainings and real LibreYOLO
+  dist              both programs as one bundle for x86-64 Linux boxes, in target/dist
   libtorch [--dir DIR] [--verify]   fetch the CPU libtorch set that the trainer links
                                     (DIR: else $LIBTORCH, else .libtorch in the workspace)
   clouds VENDOR [--port P] …        a simulated marketplace to play with (vast, lambda)
@@ -50,6 +52,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Error> {
     match command.as_str() {
         "demo" => demo::run_demo(options),
         "test" => test::run_all(options),
+        "dist" => dist::run_dist(options),
         "libtorch" => Ok(libtorch::run(options)?),
         "clouds" => clouds::simulate(options),
         "bench-cli" => bench_cli::run(options),

@@ -55,6 +55,13 @@ pub(crate) fn clients() -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
+/// What links for an old glibc; returns the folder of its programs.
+pub(crate) fn dist_tools() -> Result<PathBuf, Error> {
+    let folder = root().join(".venv/dist");
+    make(&folder, &["cargo-zigbuild==0.24.1", "ziglang==0.17.1"])?;
+    Ok(folder.join("bin"))
+}
+
 /// Makes the environment unless it is there with these very requirements; returns its Python.
 pub(crate) fn environment(set: Set) -> Result<PathBuf, Error> {
     make(&root().join(".venv").join(set.folder()), set.requirements())

@@ -1,6 +1,8 @@
 //! Installing what a run needs on its box, and nothing else.
 
+mod bundle;
 mod libreyolo;
+mod platform;
 mod sources;
 
 pub(super) use libreyolo::PYTHON;
@@ -51,8 +53,10 @@ pub(crate) async fn bring_agent(remote: &dyn Remote) -> Result<(), RemoteError> 
 /// # Errors
 /// What is missing, and how it comes here.
 pub(crate) fn can_install(spec: &InstallSpec) -> Result<(), RemoteError> {
+    let sources = Sources::of_this_process();
+    sources.gpurun()?;
     match spec.engine {
-        Engine::GpurunTrain => Sources::of_this_process().trainer().map(drop),
+        Engine::GpurunTrain => sources.trainer().map(drop),
         Engine::Command | Engine::Libreyolo => Ok(()),
     }
 }
@@ -72,7 +76,9 @@ async fn install_from(
 }
 
 async fn agent(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteError> {
-    remote.put_program(&sources.gpurun, GPURUN).await?;
+    let gpurun = sources.gpurun()?;
+    platform::ask(remote).await?.runs("gpurun", gpurun.glibc)?;
+    remote.put_program(&gpurun.path, GPURUN).await?;
     version(
         remote,
         GPURUN,
@@ -83,9 +89,11 @@ async fn agent(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteE
 
 async fn trainer(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteError> {
     let trainer = sources.trainer()?;
-    remote.put_program(&trainer, TRAINER).await?;
+    let platform = platform::ask(remote).await?;
+    platform.runs("gpurun-train", trainer.glibc)?;
+    remote.put_program(&trainer.path, TRAINER).await?;
     // Without it the trainer may still find the libtorch it was built with; its own word decides.
-    if let Some(libtorch) = sources.libtorch(&trainer) {
+    if let Some(libtorch) = sources.libtorch(&trainer.path) {
         remote.provide_folder(&libtorch, LIBTORCH).await?;
     }
     version(
@@ -107,6 +115,9 @@ async fn version(remote: &dyn Remote, program: &str, remedy: &str) -> Result<Str
         .to_string_lossy();
     if output.success() && said.starts_with(name.as_ref()) {
         return Ok(said);
+    }
+    if let Some(error) = platform::explained(&name, &String::from_utf8_lossy(&output.stderr)) {
+        return Err(error);
     }
     let why = if output.success() {
         format!("it says `{said}`")

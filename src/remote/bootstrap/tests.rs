@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use gpurun_lifecycle::{Engine, InstallSpec};
+use gpurun_protocol::bundle::{Bundle, FILE, Program, SYSTEM};
 use tempfile::TempDir;
 
 use super::super::local::Local;
@@ -28,6 +29,8 @@ fn place() -> Result<Place, Box<dyn std::error::Error>> {
     let remote = Local::open(&home, &[].into())?;
     let sources = Sources {
         gpurun,
+        is_for_boxes: true,
+        data: folder.path().join("data"),
         beside: Some(bin),
         named_trainer: None,
         named_libtorch: None,
@@ -176,6 +179,55 @@ async fn a_program_that_does_not_run_is_not_installed() -> Outcome {
     assert!(
         refused.to_string().contains("it says `something else`"),
         "{refused}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_laptop_of_another_kind_sends_its_bundle() -> Outcome {
+    let mut place = place()?;
+    place.sources.is_for_boxes = false;
+    let refused = install_from(&place.remote, &spec(Engine::Command), &place.sources).await;
+    let refused = refused.err().ok_or("it was installed")?;
+    assert!(refused.remedy.contains("cargo xtask dist"), "{refused}");
+
+    let version = env!("CARGO_PKG_VERSION");
+    let folder = place.path("data").join(Bundle::folder(version));
+    fs::create_dir_all(&folder)?;
+    let mut programs = Vec::new();
+    for name in ["gpurun", "gpurun-train"] {
+        script(&folder.join(name), &format!("echo {name} bundled"))?;
+        let digest = crate::sink::Digest::of_file(&folder.join(name))?;
+        programs.push(Program {
+            name: name.to_owned(),
+            sha256: digest.sha256,
+            bytes: digest.bytes,
+            glibc: "2.9".parse()?,
+        });
+    }
+    let mut bundle = Bundle {
+        schema_version: 1,
+        version: version.to_owned(),
+        system: SYSTEM.to_owned(),
+        programs,
+    };
+    fs::write(folder.join(FILE), serde_json::to_string(&bundle)?)?;
+    let installed = install_from(&place.remote, &spec(Engine::GpurunTrain), &place.sources).await?;
+    assert_eq!(installed.gpurun, "gpurun bundled");
+    assert_eq!(installed.engine.as_deref(), Some("gpurun-train bundled"));
+
+    fs::remove_dir_all(place.path("home/gpurun"))?;
+    bundle.programs[1].glibc = "99.1".parse()?;
+    fs::write(folder.join(FILE), serde_json::to_string(&bundle)?)?;
+    let refused = install_from(&place.remote, &spec(Engine::GpurunTrain), &place.sources).await;
+    let refused = refused.err().ok_or("it was installed")?.to_string();
+    assert!(
+        refused.contains("gpurun-train needs glibc 99.1"),
+        "{refused}"
+    );
+    assert!(
+        !place.path("home/gpurun/bin/gpurun-train").exists(),
+        "nothing goes to a box that can't run it"
     );
     Ok(())
 }

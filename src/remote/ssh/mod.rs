@@ -240,18 +240,22 @@ impl Remote for Ssh {
 
     async fn put_program(&self, program: &Path, to: &str) -> Result<(), RemoteError> {
         let sha256 = digest(program.to_owned()).await?;
-        let same = self
-            .run(
-                to,
-                &script::is_program(to, &sha256),
-                tokio::io::empty(),
-                SHORT,
-            )
-            .await?;
-        if same.ended == Some(Ended::Code(0)) {
+        let is_there = async || {
+            let script = script::is_program(to, &sha256);
+            let same = self.run(to, &script, tokio::io::empty(), SHORT).await?;
+            Ok(same.ended == Some(Ended::Code(0)))
+        };
+        if is_there().await? {
             return Ok(());
         }
-        self.put_opened(program, to, MODE_PROGRAM).await
+        self.put_opened(program, to, MODE_PROGRAM).await?;
+        if is_there().await? {
+            return Ok(());
+        }
+        Err(RemoteError::temporary(
+            format!("{to} on the box is not what was sent: its SHA-256 is another"),
+            "try again; if it stays, take another box: its disk changes what is written",
+        ))
     }
 
     async fn provide_folder(&self, folder: &Path, to: &str) -> Result<(), RemoteError> {

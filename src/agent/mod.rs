@@ -11,6 +11,7 @@ mod cgroup;
 mod clock;
 mod companions;
 mod complete;
+mod cores;
 mod disk;
 mod end;
 mod error;

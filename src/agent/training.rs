@@ -18,7 +18,7 @@ use super::files::write_json;
 use super::layout::Layout;
 use super::process::{self, MARK, Stat};
 use super::signals::in_own_session;
-use super::{cgroup, clock};
+use super::{cgroup, clock, cores};
 
 /// `training.json`: which process is the training of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +64,7 @@ impl Training {
         let mut command = Command::new(program);
         command
             .args(arguments)
+            .envs(cores::thread_caps())
             .envs(&spec.env)
             .env(MARK, mark(layout, spec))
             .current_dir(&working_dir)

@@ -65,7 +65,7 @@ pub(super) async fn install(
             }
         }
     }
-    match remote::install(remote.as_ref(), spec).await {
+    match remote::install(remote.as_ref(), spec, offered(run).count()).await {
         Ok(_installed) => ActionResult::done(),
         Err(error) => failed(error.temporary, error),
     }

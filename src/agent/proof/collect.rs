@@ -7,14 +7,12 @@ use std::time::{Duration, Instant};
 
 use gpurun_protocol::agent_spec::SCHEMA_VERSION;
 use gpurun_protocol::proof::{CpuProof, DiskProof, GpuProof, Kernel, MemoryProof, Proof};
-use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::statvfs::statvfs;
-use nix::unistd::Pid;
 
 use super::findings::findings;
 use super::{driver, kernel};
 use crate::agent::error::AgentError;
-use crate::agent::{cgroup, clock, disk, gpu};
+use crate::agent::{cgroup, clock, cores, disk, gpu};
 
 /// Bytes written to measure the disk, where so much room is.
 const WRITTEN: u64 = 64 << 20;
@@ -90,7 +88,7 @@ fn cpu() -> CpuProof {
     let visible = u32::try_from(values("processor").len())
         .unwrap_or(u32::MAX)
         .max(1);
-    let allowed = allowed_cores().unwrap_or(visible);
+    let allowed = cores::allowed().unwrap_or(visible);
     let quota = cgroup::quota_cores();
     let (kernel_right, kernel_mega_flops) = kernel::multiply();
     CpuProof {
@@ -98,24 +96,10 @@ fn cpu() -> CpuProof {
         visible_cores: visible,
         allowed_cores: allowed,
         quota_cores: quota,
-        usable_cores: usable_cores(visible, allowed, quota),
+        usable_cores: cores::usable(visible, allowed, quota),
         kernel_right,
         kernel_mega_flops: kernel_mega_flops.round(),
     }
-}
-
-/// Part of a core is one thread's worth: starting more only makes them wait for each other.
-fn usable_cores(visible: u32, allowed: u32, quota: Option<f64>) -> u32 {
-    let granted = quota.map_or(u32::MAX, |cores| cores.ceil().max(1.0) as u32);
-    visible.min(allowed).min(granted).max(1)
-}
-
-fn allowed_cores() -> Option<u32> {
-    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
-    let count = (0..CpuSet::count())
-        .filter(|core| set.is_set(*core) == Ok(true))
-        .count();
-    u32::try_from(count).ok().filter(|count| *count > 0)
 }
 
 fn memory() -> MemoryProof {
@@ -190,14 +174,6 @@ fn c_library() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_least_of_what_is_shown_allowed_and_granted_is_usable() {
-        assert_eq!(usable_cores(255, 255, Some(30.0)), 30);
-        assert_eq!(usable_cores(8, 4, None), 4);
-        assert_eq!(usable_cores(8, 8, Some(0.5)), 1);
-        assert_eq!(usable_cores(8, 8, Some(2.5)), 3);
-    }
 
     #[test]
     fn this_machine_proves_itself() {

@@ -1,48 +1,33 @@
 //! The Python engine, in a virtual environment of its own.
 
-use std::time::Duration;
-
 use gpurun_lifecycle::InstallSpec;
 
 use super::super::command::{Command, RemoteError};
 use super::super::transport::Remote;
+use super::recipe::{PYTHON, SHORT, pip, step, venv};
+use super::torch;
 
-pub(in crate::remote) const PYTHON: &str = "gpurun/venv/bin/python";
 /// Written last: what it says is there is there.
 const MARKER: &str = "gpurun/libreyolo.txt";
-const SHORT: Duration = Duration::from_secs(180);
-/// PyTorch with CUDA is a few gigabytes.
-const LONG: Duration = Duration::from_secs(3600);
 
-/// Installs libreyolo with its extras, PyTorch first so that pip can't choose one that doesn't fit the card.
+/// Installs libreyolo with its extras, PyTorch first so that pip can't choose one that doesn't fit the cards.
 pub(super) async fn install(
     remote: &dyn Remote,
     spec: &InstallSpec,
+    cards: u32,
 ) -> Result<String, RemoteError> {
     let package = requirement(spec);
     if is_installed(remote, &package).await? {
         return Ok(package);
     }
-    // The image's own PyTorch, made for its driver, is used where there is one.
-    let venv = [
-        "python3",
-        "-m",
-        "venv",
-        "--system-site-packages",
-        "gpurun/venv",
-    ];
-    step(
-        remote,
-        &venv,
-        SHORT,
-        "install python3 with its venv module in the image",
-    )
-    .await?;
-    let has_torch = remote
-        .exec(&Command::new(&[PYTHON, "-c", "import torch, torchvision"]).timeout(SHORT))
+    // The image's own PyTorch, made for its driver, is used where it is one for the cards.
+    venv(remote).await?;
+    if !computes(remote, cards).await? {
+        pip(
+            remote,
+            &[&format!("torch=={}", torch::VERSION), "torchvision"],
+        )
         .await?;
-    if !has_torch.success() {
-        pip(remote, &["torch", "torchvision"]).await?;
     }
     pip(remote, &[&package]).await?;
     let check = [PYTHON, "-c", "import libreyolo, cv2"];
@@ -53,21 +38,31 @@ pub(super) async fn install(
         "OpenCV needs libgl1 and libglib2.0-0 in the image",
     )
     .await?;
-    step(
-        remote,
-        &[
-            "ln",
-            "-sfn",
-            "../venv/bin/libreyolo",
-            "gpurun/bin/libreyolo",
-        ],
-        SHORT,
-        "look at the disk",
-    )
-    .await?;
+    let link = [
+        "ln",
+        "-sfn",
+        "../venv/bin/libreyolo",
+        "gpurun/bin/libreyolo",
+    ];
+    step(remote, &link, SHORT, "look at the disk").await?;
     remote.put_bytes(package.as_bytes(), MARKER).await?;
     Ok(package)
 }
+
+/// Whether the PyTorch that is there runs a kernel on every card; on a box without cards, whether there is one.
+async fn computes(remote: &dyn Remote, cards: u32) -> Result<bool, RemoteError> {
+    let cards = cards.to_string();
+    let argv = [PYTHON, "-c", KERNELS, &cards];
+    let output = remote.exec(&Command::new(&argv).timeout(SHORT)).await?;
+    Ok(output.success())
+}
+
+const KERNELS: &str = "
+import sys, torch, torchvision
+for card in range(int(sys.argv[1])):
+    if not (torch.ones(64).to(torch.device(f'cuda:{card}')) + 1).sum().item() == 128:
+        sys.exit(f'cuda:{card} adds falsely')
+";
 
 /// What pip is asked for: `libreyolo[lora,rfdetr]==1.6.0`.
 fn requirement(spec: &InstallSpec) -> String {
@@ -90,43 +85,6 @@ fn requirement(spec: &InstallSpec) -> String {
 async fn is_installed(remote: &dyn Remote, package: &str) -> Result<bool, RemoteError> {
     let marker = remote.exec(&Command::new(&["cat", MARKER])).await?;
     Ok(marker.success() && marker.stdout == package.as_bytes())
-}
-
-async fn pip(remote: &dyn Remote, packages: &[&str]) -> Result<(), RemoteError> {
-    let pip = [
-        PYTHON,
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--progress-bar",
-        "off",
-    ];
-    step(
-        remote,
-        &[&pip, packages].concat(),
-        LONG,
-        "check the box's network, and the names and version in the job",
-    )
-    .await
-}
-
-async fn step(
-    remote: &dyn Remote,
-    argv: &[&str],
-    timeout: Duration,
-    remedy: &str,
-) -> Result<(), RemoteError> {
-    let output = remote.exec(&Command::new(argv).timeout(timeout)).await?;
-    if output.success() {
-        return Ok(());
-    }
-    // Networks come back, and wrong names are refused again soon enough.
-    Err(RemoteError::temporary(
-        format!("`{}` on the box: {}", argv.join(" "), output.why()),
-        remedy,
-    ))
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 mod bundle;
 mod libreyolo;
 mod platform;
+mod recipe;
 mod sources;
+mod torch;
 
-pub(super) use libreyolo::PYTHON;
+pub(super) use recipe::PYTHON;
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,15 +31,16 @@ pub(crate) struct Installed {
     pub(crate) engine: Option<String>,
 }
 
-/// Installs this program and the engine; what is there already stays.
+/// Installs this program and the engine, for a box with so many GPUs; what is there already stays.
 ///
 /// # Errors
 /// When something to install is missing here, can't be put there, or doesn't run there.
 pub(crate) async fn install(
     remote: &dyn Remote,
     spec: &InstallSpec,
+    cards: u32,
 ) -> Result<Installed, RemoteError> {
-    install_from(remote, spec, &Sources::of_this_process()).await
+    install_from(remote, spec, cards, &Sources::of_this_process()).await
 }
 
 /// Puts this very program on the box, for `gpurun agent`. [`install`] does so too.
@@ -64,13 +67,14 @@ pub(crate) fn can_install(spec: &InstallSpec) -> Result<(), RemoteError> {
 async fn install_from(
     remote: &dyn Remote,
     spec: &InstallSpec,
+    cards: u32,
     sources: &Sources,
 ) -> Result<Installed, RemoteError> {
     let gpurun = agent(remote, sources).await?;
     let engine = match spec.engine {
         Engine::Command => None,
-        Engine::GpurunTrain => Some(trainer(remote, sources).await?),
-        Engine::Libreyolo => Some(libreyolo::install(remote, spec).await?),
+        Engine::GpurunTrain => Some(trainer(remote, cards, sources).await?),
+        Engine::Libreyolo => Some(libreyolo::install(remote, spec, cards).await?),
     };
     Ok(Installed { gpurun, engine })
 }
@@ -87,15 +91,28 @@ async fn agent(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteE
     .await
 }
 
-async fn trainer(remote: &dyn Remote, sources: &Sources) -> Result<String, RemoteError> {
+async fn trainer(
+    remote: &dyn Remote,
+    cards: u32,
+    sources: &Sources,
+) -> Result<String, RemoteError> {
     let trainer = sources.trainer()?;
     let platform = platform::ask(remote).await?;
     platform.runs("gpurun-train", trainer.glibc)?;
     remote.put_program(&trainer.path, TRAINER).await?;
-    // Without it the trainer may still find the libtorch it was built with; its own word decides.
-    if let Some(libtorch) = sources.libtorch(&trainer.path) {
-        remote.provide_folder(&libtorch, LIBTORCH).await?;
+    let here = sources.libtorch(&trainer.path);
+    match (torch::source(here.as_deref(), cards), here) {
+        (torch::Source::Here, Some(libtorch)) => {
+            remote.provide_folder(&libtorch, LIBTORCH).await?;
+        }
+        // It may find the libtorch it was built with; its own word decides.
+        _ if cards == 0 && trainer_version(remote).await.is_ok() => {}
+        _ => torch::provide(remote, cards).await?,
     }
+    trainer_version(remote).await
+}
+
+async fn trainer_version(remote: &dyn Remote) -> Result<String, RemoteError> {
     version(
         remote,
         TRAINER,

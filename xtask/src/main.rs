@@ -1,6 +1,7 @@
 //! Set-up and checks of this repository: `cargo xtask <command>`.
 
 mod bench_cli;
+mod bench_doctor;
 mod bench_options;
 mod bench_train;
 mod clouds;
@@ -29,6 +30,7 @@ Commands:
                                     (DIR: else $LIBTORCH, else .libtorch in the workspace)
   clouds VENDOR [--port P] …        a simulated marketplace to play with (vast, lambda)
   bench-cli [--quick] [--json]      what starting gpurun costs, against a hello-world of its crates
+  bench-doctor [--quick] [--json]   how fast gpurun doctor checks a data set, against the real LibreYOLO's
   bench-train [--quick] [--json]    how fast gpurun-train trains, against the real LibreYOLO
 ";
 
@@ -56,6 +58,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Error> {
         "libtorch" => Ok(libtorch::run(options)?),
         "clouds" => clouds::simulate(options),
         "bench-cli" => bench_cli::run(options),
+        "bench-doctor" => bench_doctor::run(options),
         "bench-train" => bench_train::run(options),
         "help" | "--help" | "-h" => {
             say(HELP);

@@ -24,19 +24,11 @@ impl<'a> Bits<'a> {
     pub(super) fn refill(&mut self) {
         let word = match self.data.get(self.next..).and_then(<[u8]>::first_chunk) {
             Some(bytes) => u64::from_be_bytes(*bytes),
-            None => self.last_word(),
+            None => last_word(self.data, self.next),
         };
         self.window |= word >> self.count;
         self.next += (63 - self.count as usize) >> 3;
         self.count |= 56;
-    }
-
-    #[cold]
-    fn last_word(&self) -> u64 {
-        let mut bytes = [0; 8];
-        let rest = self.data.get(self.next..).unwrap_or(&[]);
-        bytes[..rest.len()].copy_from_slice(rest);
-        u64::from_be_bytes(bytes)
     }
 
     /// The next `count` bits, of 1 to 32, as a number.
@@ -70,6 +62,14 @@ impl<'a> Bits<'a> {
     pub(super) fn is_overrun(&self) -> bool {
         self.next * 8 > self.data.len() * 8 + self.count as usize
     }
+}
+
+#[cold]
+fn last_word(data: &[u8], from: usize) -> u64 {
+    let mut bytes = [0; 8];
+    let rest = data.get(from..).unwrap_or(&[]);
+    bytes[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(bytes)
 }
 
 #[cfg(test)]

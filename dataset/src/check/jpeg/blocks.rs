@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::header::{Header, ScanHeader};
-use super::huffman::{Table, Tables};
+use super::huffman::{Run, Table, Tables};
 use super::segments::Segments;
 
 /// Coefficients of a block.
@@ -212,35 +212,31 @@ fn step_over(table: &Table, bits: &mut Bits, mut next: u32) -> Option<()> {
         // Bits are ready for two steps.
         for _ in 0..2 {
             let run = table.run(bits);
-            let behind = next + run.coefficients();
-            // What lies behind the last coefficient belongs to the next block, also what looks like this one's end.
-            if run.bits() == 0 || behind + run.end() > COEFFICIENTS {
-                next = step(table, bits, next)?;
-                if next == COEFFICIENTS {
-                    return Some(());
-                }
-                break;
+            let behind = next + u32::from(run.covers);
+            if behind < COEFFICIENTS {
+                bits.skip(u32::from(run.bits));
+                next = behind;
+                continue;
             }
-            bits.skip(run.bits());
-            next = behind;
-            if run.end() == 1 || next == COEFFICIENTS {
+            // What lies behind the last coefficient belongs to the next block, also what looks like this one's end.
+            let is_end =
+                behind == COEFFICIENTS || (Run::END..Run::END + COEFFICIENTS).contains(&behind);
+            if is_end {
+                bits.skip(u32::from(run.bits));
                 return Some(());
             }
+            bits.refill();
+            let symbol = table.symbol(bits)?;
+            let (zeros, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+            if size == 0 && zeros != 15 {
+                return Some(());
+            }
+            bits.skip(size);
+            next += zeros + 1;
+            break;
         }
     }
-    None
-}
-
-/// Steps over one coefficient and the zeros before it, or over the block's end; returns what comes next.
-fn step(table: &Table, bits: &mut Bits, next: u32) -> Option<u32> {
-    bits.refill();
-    let symbol = table.symbol(bits)?;
-    let (zeros, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
-    if size == 0 && zeros != 15 {
-        return Some(COEFFICIENTS);
-    }
-    bits.skip(size);
-    Some(next + zeros + 1)
+    (next == COEFFICIENTS).then_some(())
 }
 
 /// The next marker and its content; `at` is then behind both.

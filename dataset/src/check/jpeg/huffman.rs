@@ -22,33 +22,24 @@ pub(super) struct Table {
     values: Vec<u8>,
 }
 
-/// Several AC symbols in a row, with their values: 5 bits for the bits they take, 8 for the coefficients they cover,
-/// and one for whether the last is the end of the block. Zero where the first code is longer than the window.
+/// Several AC symbols in a row, with their values: how many bits they take, and what they cover.
 ///
 /// The codes lie within the window; the last one's value may reach beyond it, since it isn't looked at.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Run(u16);
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    pub(super) bits: u8,
+    /// Coefficients, and [`Run::END`] more where the last symbol is the end of the block.
+    pub(super) covers: u8,
+}
 
 impl Run {
-    fn new(bits: u32, coefficients: u32, is_end: bool) -> Self {
-        Self((bits << 9 | coefficients << 1 | u32::from(is_end)) as u16)
-    }
-
-    #[inline]
-    pub(super) fn bits(self) -> u32 {
-        u32::from(self.0 >> 9)
-    }
-
-    #[inline]
-    pub(super) fn coefficients(self) -> u32 {
-        u32::from(self.0 >> 1 & 0xff)
-    }
-
-    /// 1 for yes.
-    #[inline]
-    pub(super) fn end(self) -> u32 {
-        u32::from(self.0 & 1)
-    }
+    /// More than a block has, so that nothing else is the same.
+    pub(super) const END: u32 = 128;
+    /// Where the first code is longer than the window: more than a block has room for behind its mean, and no end.
+    const NONE: Self = Self {
+        bits: 0,
+        covers: MOST_COVERED as u8,
+    };
 }
 
 impl Table {
@@ -56,7 +47,7 @@ impl Table {
     fn new(counts: &[u8; 16], values: &[u8]) -> Option<Self> {
         let mut table = Self {
             symbols: vec![(0, 0); ENTRIES],
-            runs: vec![Run::default(); ENTRIES],
+            runs: vec![Run::NONE; ENTRIES],
             limits: [(0, 0); 17],
             values: values.to_vec(),
         };
@@ -102,7 +93,10 @@ impl Table {
                 if coefficients >= MOST_COVERED {
                     break;
                 }
-                *run = Run::new(bits, coefficients, is_end);
+                *run = Run {
+                    bits: bits as u8,
+                    covers: (coefficients + if is_end { Run::END } else { 0 }) as u8,
+                };
                 if is_end {
                     break;
                 }
@@ -118,18 +112,21 @@ impl Table {
             bits.skip(u32::from(length));
             return Some(symbol);
         }
-        self.long_symbol(bits)
+        let (symbol, length) = self.long_symbol(bits.peek(16))?;
+        bits.skip(length);
+        Some(symbol)
     }
 
+    /// The symbol that 16 bits begin with, and the length of its code. (Not given the bits themselves: they are in
+    /// registers.)
     #[cold]
-    fn long_symbol(&self, bits: &mut Bits) -> Option<u8> {
+    fn long_symbol(&self, bits: usize) -> Option<(u8, u32)> {
         for length in WINDOW + 1..=16 {
-            let code = bits.peek(length) as u32;
+            let code = (bits >> (16 - length)) as u32;
             let (limit, first) = self.limits[length as usize];
             if code < limit {
-                bits.skip(length);
                 let index = usize::try_from(code as i32 + first).ok()?;
-                return self.values.get(index).copied();
+                return Some((*self.values.get(index)?, length));
             }
         }
         None

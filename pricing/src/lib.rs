@@ -26,6 +26,7 @@ pub mod billing;
 pub mod break_even;
 pub mod budget;
 mod decimal_unit;
+pub mod disk;
 pub mod estimate;
 pub mod forecast;
 pub mod gpu;
@@ -39,6 +40,7 @@ pub use billing::{BillLine, BilledState, RunCost, StateInterval, Usage, run_cost
 pub use break_even::{Action, Gap, RebuildTerms, RestartOdds, StopCosts, Verdict, decide};
 pub use budget::{Cap, Caps, Spent, Standing};
 pub use decimal_unit::QuantityError;
+pub use disk::{DiskNeed, DiskPart};
 pub use estimate::{Estimate, EstimateLine, JobShape, TrainingTime, estimate};
 pub use forecast::{Forecast, Question, Sums, forecast};
 pub use gpu::{CudaVersion, GpuError, GpuModel, GpuRequest, GpuSelection};

@@ -4,19 +4,20 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::job::{self, Job, JobArgs};
 use crate::launch::{
-    BAD_FOR_DAYS, Market, Preview, Search, Selection, disk, market, missing_keys, needed_by,
+    BAD_FOR_DAYS, Disk, Market, Preview, Search, Selection, disk, market, missing_keys, needed_by,
     prepare, preview, quoted_offer, rebuild_terms, run_spec, shape,
 };
 use crate::remote;
 use crate::settings::{Environment, Settings};
 use crate::shell::{self, Shell, block_on};
 use crate::sink::Keys;
+use crate::stage::DiskOf;
 use crate::store::{BadHost, Event, EventKind, Ledger, new_run_id};
 use crate::ui::Ui;
 use chrono::{TimeDelta, Utc};
 use gpurun_lifecycle::{Gap, Phase, RunRecord, TeardownPolicy, ask_train};
-use gpurun_pricing::Gigabytes;
 use gpurun_pricing::break_even::Trust;
+use gpurun_pricing::{DiskNeed, Gigabytes};
 use gpurun_providers::Provider;
 
 /// Rent a box, train on it, get the weights out, end the bill
@@ -66,7 +67,8 @@ impl Args {
         let resolved = job::resolve(&job.spec, data.as_ref());
         let staged = Gigabytes::from_bytes(data.as_ref().map_or(0, |data| data.bytes));
         let local = job.spec.gpu.count() == 0 || job.spec.provider.as_deref() == Some("local");
-        let disk = disk(&job, &settings, data.as_ref(), local);
+        let disk_of = if local { DiskOf::Local } else { DiskOf::Rented };
+        let Disk { size: disk, need } = disk(&job, &settings, data.as_ref(), disk_of)?;
         let shape = shape(&rebuild_terms(local, staged), job.spec.stop.max_hours, disk);
 
         if let Some(on) = &self.on {
@@ -98,6 +100,7 @@ impl Args {
                     ui,
                     &settings,
                     &job,
+                    need,
                     |offer| {
                         let spec = run_spec(&job.spec, resolved, vec![offer], disk, None);
                         (record(&job, spec), shape)
@@ -119,6 +122,7 @@ impl Args {
         let run = record(&job, spec);
         let mut shown = preview(&run, &shape, prices, Utc::now());
         shown.notes = notes;
+        shown.disk_need = Some(need);
         if self.dry_run {
             shown.print(ui);
             return Ok(ExitCode::Success);
@@ -269,6 +273,7 @@ fn without_key(
     ui: &Ui,
     settings: &Settings,
     job: &Job,
+    need: DiskNeed,
     record: impl FnOnce(gpurun_pricing::Offer) -> (RunRecord, gpurun_pricing::estimate::JobShape),
     dry_run: bool,
 ) -> Result<ExitCode> {
@@ -279,6 +284,7 @@ fn without_key(
         let (run, shape) = record(offer);
         let mut shown = preview(&run, &shape, prices, now);
         shown.missing_keys.clone_from(&missing);
+        shown.disk_need = Some(need);
         if dry_run {
             shown.print(ui);
             for line in &missing {

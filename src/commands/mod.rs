@@ -16,6 +16,7 @@ mod providers;
 mod pull;
 mod push;
 mod reap;
+mod size;
 mod ssh;
 mod start;
 mod status;
@@ -87,6 +88,7 @@ pub(crate) enum Verb {
     Orphans(orphans::Args),
     Explain(explain::Args),
     Doctor(doctor::Args),
+    Size(Box<size::Args>),
     #[command(hide = true)]
     Agent(agent::Args),
 }
@@ -113,6 +115,7 @@ impl Verb {
             Self::Orphans(args) => args.run(ui),
             Self::Explain(args) => args.run(ui),
             Self::Doctor(args) => args.run(ui),
+            Self::Size(args) => args.run(ui),
             Self::Agent(args) => args.run(ui),
         }
     }

@@ -1,11 +1,18 @@
 //! The same keys as flags, made from the same table.
 
 use super::{
-    keys::{KEYS, KeyInfo, Shape},
+    find::DEFAULT_FILE,
+    keys::{KEYS, Key, KeyInfo, Shape},
     layer::{Layer, Origin, Value},
 };
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::ValueHint};
-use std::path::PathBuf;
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+/// Any: what is installed is the same for all.
+const SOME_GPU: &str = "4090x1";
 
 /// The job on the command line: a file, a flag for every key, and what follows `--`.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +23,28 @@ pub(crate) struct JobArgs {
     pub(crate) layer: Layer,
     /// What follows `--`: the command, or more options for the engine.
     pub(crate) trailing: Vec<String>,
+}
+
+impl JobArgs {
+    /// For a look at a data set alone: it may stand where the job file does, and without a job it is trained on a
+    /// rented GPU.
+    #[must_use]
+    pub(crate) fn of_data_set(mut self, current: &Path) -> Self {
+        let is_data_set = |path: &PathBuf| {
+            let ending = path.extension().and_then(OsStr::to_str);
+            current.join(path).is_dir() || matches!(ending, Some("yaml" | "yml" | "tar"))
+        };
+        if let Some(data) = self.file.take_if(|path| is_data_set(path)) {
+            let data = Value::Text(data.to_string_lossy().into_owned());
+            self.layer.insert(Key::Source, data, Origin::Flag);
+        }
+        let has_job = self.file.is_some() || current.join(DEFAULT_FILE).is_file();
+        if !has_job && self.layer.text(Key::Gpu).is_none() {
+            let gpu = Value::Text(SOME_GPU.to_owned());
+            self.layer.insert(Key::Gpu, gpu, Origin::Flag);
+        }
+        self
+    }
 }
 
 impl clap::Args for JobArgs {

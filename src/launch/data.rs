@@ -4,12 +4,11 @@ use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
 use crate::job::{Job, StagedData};
 use crate::settings::Settings;
-use crate::stage::{self, Examination};
+use crate::stage::{self, DiskOf, Examination};
 use crate::ui::{self, Ui};
 use gpurun_dataset::check::{CheckOptions, Severity};
 use gpurun_lifecycle::Engine;
-use gpurun_pricing::Gigabytes;
-use rust_decimal_macros::dec;
+use gpurun_pricing::{DiskNeed, Gigabytes};
 use std::path::Path;
 
 /// Examines the job's data set and says what is wrong with it; `None` when the job has none.
@@ -58,23 +57,42 @@ fn refuse(examined: &Examination, source: &Path, allow_data_errors: bool) -> Res
     ))
 }
 
-/// Rented disks are at least this large: some providers let no smaller one, and a cent buys it.
-const SMALLEST_RENTED: Gigabytes = Gigabytes::new(dec!(10));
+/// A box's disk, and what it is for.
+#[derive(Debug, Clone)]
+pub(crate) struct Disk {
+    pub(crate) size: Gigabytes,
+    pub(crate) need: DiskNeed,
+}
 
 /// The box's disk: as the job says, else on this machine the configuration, else what the job needs and 30 percent more.
+///
+/// # Errors
+/// A disk that is named and too small: it can't grow, and would end the training when it is full.
 pub(crate) fn disk(
     job: &Job,
     settings: &Settings,
     data: Option<&StagedData>,
-    local: bool,
-) -> Gigabytes {
-    let need = stage::disk_need(&job.spec, data);
-    let usual = if local {
-        settings.local_disk.unwrap_or(need.advised)
-    } else {
-        // Each checkpoint lies there twice until it was fetched from the outbox.
-        let outbox = Gigabytes::new(Gigabytes::from_bytes(need.checkpoints).amount().ceil());
-        (need.advised + outbox).max(SMALLEST_RENTED)
+    of: DiskOf,
+) -> Result<Disk> {
+    let need = stage::disk_need(&job.spec, data.map_or(0, |data| data.bytes), of);
+    let usual = match of {
+        DiskOf::Local => settings.local_disk.unwrap_or(need.advised),
+        DiskOf::Rented => need.advised,
     };
-    job.spec.disk.unwrap_or(usual)
+    if let Some(size) = job.spec.disk
+        && !need.fits(size)
+    {
+        return Err(Failure::new(
+            ExitCode::Usage,
+            format!("a disk of {size} is too small: {}", need.sum()),
+            format!(
+                "leave the disk out, or give at least {}: a disk can't grow",
+                need.advised
+            ),
+        ));
+    }
+    Ok(Disk {
+        size: job.spec.disk.unwrap_or(usual),
+        need,
+    })
 }

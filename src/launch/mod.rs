@@ -8,7 +8,7 @@ mod market;
 mod preview;
 mod spec;
 
-pub(crate) use data::{disk, prepare};
+pub(crate) use data::{Disk, disk, prepare};
 pub(crate) use driver::needed_by;
 pub(crate) use estimate::shape;
 pub(crate) use keyless::{missing_keys, quoted_offer};

@@ -7,7 +7,7 @@ use gpurun_lifecycle::{
     Action, CheckpointView, Engine, InstanceView, Observation, Plan, RunRecord, Sighting, decide,
 };
 use gpurun_pricing::estimate::{Estimate, JobShape, estimate};
-use gpurun_pricing::{HourlyRate, Money};
+use gpurun_pricing::{DiskNeed, HourlyRate, Money};
 use serde::Serialize;
 
 /// What would be done, and for how much.
@@ -21,6 +21,8 @@ pub(crate) struct Preview {
     job_cost: Money,
     pub(crate) plan: Plan,
     pub(crate) estimate: Estimate,
+    /// What fills the disk, and how large that makes it.
+    pub(crate) disk_need: Option<DiskNeed>,
     /// Where the prices come from, and of when.
     pub(crate) prices: String,
     /// For each cloud that can't be asked: where its key goes. Empty where the offer is a real one.
@@ -68,6 +70,7 @@ pub(crate) fn preview(
         job_cost: estimate.total,
         plan: decide(run, &seen),
         estimate,
+        disk_need: None,
         prices,
         missing_keys: Vec::new(),
         notes: Vec::new(),
@@ -115,6 +118,11 @@ impl Preview {
         let line = |label: &str, text: &str| format!(" {label:<9} {text}");
         let mut lines = vec![line("offer", &self.offer)];
         lines.extend(self.spare().map(|spare| line("else", &spare)));
+        lines.extend(
+            self.disk_need
+                .as_ref()
+                .map(|need| line("disk", &format!("needs {}", need.sum()))),
+        );
         lines.push(line("prices", &self.prices));
         lines.extend(self.volume.iter().map(|volume| line("volume", volume)));
         lines.extend(self.notes.iter().map(|note| line("note", note)));

@@ -71,6 +71,18 @@ pub(crate) fn pack(source: &Path) -> Result<StagedData> {
     })
 }
 
+/// How many bytes a data set takes on a box, told without reading its files.
+///
+/// # Errors
+/// A data set that can't be read.
+pub(crate) fn measure(source: &Path) -> Result<u64> {
+    if is_archive(source) {
+        return unpack::content_bytes(source);
+    }
+    let layout = Layout::of(source)?;
+    Ok(listing::total(&listing::list(&layout.root)?))
+}
+
 /// Whether a data set comes as one file to be unpacked.
 pub(super) fn is_archive(source: &Path) -> bool {
     source.extension().is_some_and(|ending| ending == "tar")

@@ -25,11 +25,11 @@ mod space;
 mod unpack;
 
 pub(crate) use arrive::{Arrival, is_there, receive_stream};
-pub(crate) use doctor::{Examination, examine, pack};
+pub(crate) use doctor::{Examination, examine, measure, pack};
 pub(crate) use error::StageError;
 pub(crate) use parcel::Parcel;
 pub(crate) use receive::{Order, receive};
-pub(crate) use sizing::disk_need;
+pub(crate) use sizing::{DiskOf, disk_need};
 
 #[cfg(test)]
 mod tests;

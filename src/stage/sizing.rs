@@ -1,22 +1,9 @@
-//! How much disk a job needs. Disk is paid by what is allocated, and can't grow.
+//! What a job puts on its disk.
 
-use crate::job::{JobSpec, StagedData, Train, checkpoint_megabytes};
+use crate::job::{JobSpec, Train, checkpoint_megabytes};
 use gpurun_lifecycle::Engine;
-use gpurun_pricing::Gigabytes;
-use rust_decimal::Decimal;
-
-/// What fills the disk, in bytes, and the advice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DiskNeed {
-    /// The data set as it lies on the box.
-    pub(crate) data: u64,
-    /// All checkpoints that the training keeps there.
-    pub(crate) checkpoints: u64,
-    /// The engine and what it brings along.
-    pub(crate) engine: u64,
-    /// Whole gigabytes, with 30 percent of headroom.
-    pub(crate) advised: Gigabytes,
-}
+use gpurun_pricing::{DiskNeed, DiskPart, Gigabytes};
+use rust_decimal_macros::dec;
 
 const MEGABYTE: u64 = 1_000_000;
 const GIGABYTE: u64 = 1_000_000_000;
@@ -24,35 +11,69 @@ const GIGABYTE: u64 = 1_000_000_000;
 /// The engines' own defaults, for jobs that leave them open.
 const EPOCHS: u64 = 300;
 const SAVE_PERIOD: u64 = 10;
+/// Files that a command of the person's own is thought to keep.
+const OF_A_COMMAND: u64 = 10;
 
-/// Sums up what `job` puts on the disk: data, checkpoints, engine, and 30 percent on top.
-pub(crate) fn disk_need(job: &JobSpec, data: Option<&StagedData>) -> DiskNeed {
-    let data = data.map_or(0, |data| data.bytes);
-    let checkpoints = match &job.train {
+/// Where a job's disk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DiskOf {
+    /// A box on this machine.
+    Local,
+    /// A box that somebody rents out.
+    Rented,
+}
+
+impl DiskOf {
+    /// Some providers let no smaller disk than 10 GB, and a cent buys it.
+    fn smallest(self) -> Gigabytes {
+        match self {
+            Self::Local => Gigabytes::new(dec!(1)),
+            Self::Rented => Gigabytes::new(dec!(10)),
+        }
+    }
+}
+
+/// Sums up what `job` puts on its disk: `data` bytes, checkpoints, engine, and 30 percent on top.
+///
+/// An archive is unpacked as it arrives, so it takes no room beside its content.
+pub(crate) fn disk_need(job: &JobSpec, data: u64, disk: DiskOf) -> DiskNeed {
+    let (files, megabytes) = match &job.train {
         Some(Train::Model(model)) => {
             let epochs = model.epochs.map_or(EPOCHS, i64::unsigned_abs);
             let period = model.save_period.map_or(SAVE_PERIOD, i64::unsigned_abs);
             // best.pt and last.pt, and last.pt once more while it is replaced.
             let files = 3 + epochs.checked_div(period).unwrap_or(0);
-            files * MEGABYTE * checkpoint_megabytes(&model.model)
+            (files, checkpoint_megabytes(&model.model))
         }
-        Some(Train::Command(_)) => 10 * MEGABYTE * checkpoint_megabytes(""),
-        None => 0,
+        Some(Train::Command(_)) => (OF_A_COMMAND, checkpoint_megabytes("")),
+        None => (0, 0),
     };
-    let engine = match job.engine {
-        // libtorch for CPU, or with the libraries of CUDA.
+    let checkpoints = files.saturating_mul(megabytes).saturating_mul(MEGABYTE);
+    let sum = Some(format!("{files} files x {megabytes} MB")).filter(|_| files > 0);
+    let part = |what: &str, bytes, sum| DiskPart {
+        what: what.to_owned(),
+        bytes,
+        sum,
+    };
+    let mut parts = vec![
+        part("data", data, None),
+        part("checkpoints", checkpoints, sum.clone()),
+    ];
+    if disk == DiskOf::Rented {
+        // Each checkpoint lies there twice until it was fetched.
+        parts.push(part("outbox", checkpoints, sum));
+    }
+    parts.push(part("install", engine(job), None));
+    DiskNeed::of(parts, disk.smallest())
+}
+
+/// libtorch for CPU, or with the libraries of CUDA.
+fn engine(job: &JobSpec) -> u64 {
+    match job.engine {
         Engine::GpurunTrain if job.gpu.count() == 0 => GIGABYTE,
         Engine::GpurunTrain => 6 * GIGABYTE,
         Engine::Libreyolo if job.gpu.count() == 0 => 2 * GIGABYTE,
         Engine::Libreyolo => 8 * GIGABYTE,
         Engine::Command => 0,
-    };
-    let used = data.saturating_add(checkpoints).saturating_add(engine);
-    let advised = (Decimal::from(used) * Decimal::new(13, 1) / Decimal::from(GIGABYTE)).ceil();
-    DiskNeed {
-        data,
-        checkpoints,
-        engine,
-        advised: Gigabytes::new(advised.max(Decimal::ONE)),
     }
 }

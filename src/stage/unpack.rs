@@ -67,6 +67,22 @@ pub(super) fn unpack_from(
     })
 }
 
+/// The size of all files in an archive, read from their headers alone.
+///
+/// # Errors
+/// A cut or broken archive.
+pub(super) fn content_bytes(archive: &Path) -> Result<u64> {
+    check_end(archive)?;
+    let file = File::open(archive).map_err(StageError::io("can't be opened", archive))?;
+    let broken = || StageError::io("the archive can't be read on", archive);
+    let mut tar = Archive::new(file);
+    let mut bytes: u64 = 0;
+    for entry in tar.entries_with_seek().map_err(broken())? {
+        bytes = bytes.saturating_add(entry.map_err(broken())?.size());
+    }
+    Ok(bytes)
+}
+
 /// Refuses an archive whose end is missing; one that is cut between two files shows no other sign.
 pub(super) fn check_end(archive: &Path) -> Result<()> {
     let tail = || -> io::Result<Vec<u8>> {

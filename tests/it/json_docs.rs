@@ -239,6 +239,44 @@ fn the_document_of_doctor() {
 }
 
 #[test]
+fn the_document_of_size() {
+    let world = World::new();
+    let config = ShapesConfig {
+        train: 2,
+        val: 1,
+        size: 64,
+        seed: 1,
+    };
+    generate(&world.path("shapes"), config).expect("a drawn data set");
+    let data = world.path("shapes").display().to_string();
+    let rented = verb(&world, "gpurun-size", &["size", &data, "--epochs", "100"]);
+    assert_eq!(rented["parts"][1]["sum"], "13 files x 36 MB");
+    // 2 x 0.468 + 6 GB and next to no data, and 30 %.
+    assert_eq!(rented["advised"], 10);
+    let larger = &["size", &data, "--model", "yolox-x", "--save-period", "2"];
+    let larger = verb(&world, "gpurun-size", larger);
+    assert_eq!(larger["advised"], 640, "{larger}");
+
+    let tar = world.path("set.tar");
+    let mut packed = tar::Builder::new(std::fs::File::create(&tar).expect("created"));
+    packed.append_dir_all("shapes", &data).expect("packed");
+    packed.finish().expect("closed");
+    let archive = verb(&world, "gpurun-size", &["size", &tar.display().to_string()]);
+    assert_eq!(archive["parts"][0], rented["parts"][0]);
+
+    let job = [
+        "launch", "-n", "--gpu", "cpu", "--data", &data, "--model", "yolo9-t", "--disk", "1",
+    ];
+    let refused = world.run(&job);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+    assert!(
+        text(&refused).contains("checkpoints 1.2 GB"),
+        "{}",
+        text(&refused)
+    );
+}
+
+#[test]
 fn the_documents_of_cron() {
     let world = World::new();
     let stand_in = world.path("bin/crontab");

@@ -16,6 +16,7 @@ use super::error::AgentError;
 use super::files::{read_json, tail};
 use super::layout::Layout;
 use super::lock::{AgentLock, Tried};
+use super::process::Stat;
 use super::report::report;
 use super::signals::in_own_session;
 use super::spec::read_spec;
@@ -68,13 +69,17 @@ fn spawn(layout: &Layout) -> Result<Child, AgentError> {
     let program = std::env::current_exe().map_err(at_journal)?;
     let mut command = Command::new(program);
     command
-        .args(["agent", "run", "--spec"])
+        .args(["agent", "keep", "--spec"])
         .arg(layout.spec())
         .current_dir(&layout.home)
         .stdin(Stdio::null())
         .stdout(log.try_clone().map_err(at_journal)?)
         .stderr(log);
     in_own_session(&mut command).spawn().map_err(at_journal)
+}
+
+fn is_kept_by(keeper: u32, agent: u32) -> bool {
+    Stat::of(agent).is_some_and(|agent| agent.parent == keeper)
 }
 
 /// Up is: the heartbeat, or the exit report, is of this attempt, and the agent has written it.
@@ -86,7 +91,7 @@ fn wait_until_up(layout: &Layout, spec: &AgentSpec, mut agent: Child) -> Result<
     loop {
         // Half-way files can't be: each is replaced as a whole.
         let beats = read_json::<Heartbeat>(&layout.heartbeat())
-            .is_ok_and(|beat| beat.is_some_and(|beat| beat.agent.pid == agent.id()));
+            .is_ok_and(|beat| beat.is_some_and(|beat| is_kept_by(agent.id(), beat.agent.pid)));
         let ended = read_json::<ExitReport>(&layout.exit()).is_ok_and(|exit| {
             exit.is_some_and(|exit| {
                 exit.run_id == spec.run_id && exit.attempt == spec.attempt && exit.push_finished

@@ -27,6 +27,8 @@ pub(crate) struct Args {
 enum Verb {
     /// Start an agent that outlives this command; asking again is safe
     Start,
+    /// Be what starts the agent, and starts it again
+    Keep,
     /// Be the agent
     Run,
     /// Print all that is known about the training
@@ -56,6 +58,9 @@ impl Args {
         let layout = self.layout()?;
         match self.verb {
             Verb::Start => answer(ui, agent::start(&layout)),
+            Verb::Keep => agent::keep(&layout)
+                .map(|()| ExitCode::Success)
+                .map_err(failure),
             Verb::Run => agent::run(&layout)
                 .map(|()| ExitCode::Success)
                 .map_err(failure),

@@ -1,6 +1,6 @@
 //! Bad luck and bad manners after a launch: what dies, what is deleted, what can't be read.
 
-use crate::world::{World, eventually, kill};
+use crate::world::{self, World, eventually};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn kill_agent(world: &World) -> i32 {
     let heartbeat: Value = serde_json::from_slice(&heartbeat).expect("JSON");
     let pid = heartbeat["agent"]["pid"].as_i64().expect("a pid");
     let pid = i32::try_from(pid).expect("a pid");
-    kill(pid);
+    world::kill_agent(pid);
     pid
 }
 

@@ -204,6 +204,15 @@ impl Drop for World {
     }
 }
 
+/// Kills an agent for good: what would start it again goes first.
+pub(crate) fn kill_agent(agent: i32) {
+    let stat = std::fs::read_to_string(format!("/proc/{agent}/stat")).expect("it runs");
+    let (_, fields) = stat.rsplit_once(") ").expect("a line of /proc");
+    let keeper = fields.split(' ').nth(1).expect("its parent");
+    kill(keeper.parse().expect("a pid"));
+    kill(agent);
+}
+
 /// `kill -9`.
 pub(crate) fn kill(pid: i32) {
     let _already_gone = nix::sys::signal::kill(

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::support::{TestBox, checkpoint, kill_now, pid, until};
+use super::support::{TestBox, checkpoint, kill_agent, pid, until};
 
 #[test]
 fn end_terminates_the_training_and_pushes_what_it_left() {
@@ -51,7 +51,7 @@ fn end_works_without_an_agent() {
     let mut here = TestBox::new();
     let started = here.start();
     let best = checkpoint(1, 3000);
-    kill_now(pid(&started["report"]["agent"]));
+    kill_agent(pid(&started["report"]["agent"]));
     here.order_checkpoint("best.pt", &best, 1);
     let report = here.ask(&["end", "--grace", "50"]);
     assert_eq!(report["training"]["alive"], false);

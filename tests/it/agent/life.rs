@@ -7,7 +7,7 @@ use std::process::Stdio;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getsid};
 
-use super::support::{TestBox, checkpoint, kill_now, pid, signals, until};
+use super::support::{TestBox, checkpoint, kill_agent, kill_now, pid, signals, until};
 
 #[test]
 fn a_training_runs_to_its_end_and_its_files_are_safe() {
@@ -158,7 +158,7 @@ fn a_killed_training_is_seen_for_what_it_is() {
 fn a_killed_agent_leaves_the_evidence_and_is_replaced() {
     let mut here = TestBox::new();
     let started = here.start();
-    kill_now(pid(&started["report"]["agent"]));
+    kill_agent(pid(&started["report"]["agent"]));
     let alone = until("the agent is dead", || {
         Some(here.report()).filter(|report| report["agent"]["alive"] == false)
     });
@@ -177,10 +177,32 @@ fn a_killed_agent_leaves_the_evidence_and_is_replaced() {
 }
 
 #[test]
+fn a_killed_agent_comes_back_by_itself_and_goes_on() {
+    let mut here = TestBox::new();
+    let started = here.start();
+    let first = pid(&started["report"]["agent"]);
+    kill_now(first);
+    let report = until("another agent is there", || {
+        let report = here.report();
+        let alive = report["agent"]["alive"] == true;
+        (alive && pid(&report["agent"]) != first).then_some(report)
+    });
+    assert_eq!(report["training"], started["report"]["training"]);
+    let best = checkpoint(1, 3000);
+    here.order_checkpoint("best.pt", &best, 1);
+    here.until_stored("best.pt", &best);
+    here.order("exit 0");
+    assert_eq!(here.until_over()["end"]["how"], "unobserved");
+    until("nothing of it is left", || {
+        (here.report()["agent"]["alive"] == false).then_some(())
+    });
+}
+
+#[test]
 fn an_agent_killed_before_it_recorded_the_training_starts_no_second_one() {
     let here = TestBox::new();
     let started = here.start();
-    kill_now(pid(&started["report"]["agent"]));
+    kill_agent(pid(&started["report"]["agent"]));
     fs::remove_file(here.home().join("gpurun/training.json")).unwrap();
     until("the agent is dead", || {
         (here.report()["agent"]["alive"] == false).then_some(())

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::support::{TestBox, checkpoint, kill_now, pid, until};
+use super::support::{TestBox, checkpoint, kill_agent, pid, until};
 
 /// Waits until the agent has looked at the run directory again, several times.
 fn until_looked(here: &TestBox) {
@@ -129,7 +129,7 @@ fn a_pusher_killed_in_the_middle_of_a_copy_loses_nothing() {
             .is_ok_and(|file| file.len() > 0)
             .then_some(())
     });
-    kill_now(agent);
+    kill_agent(agent);
     until("the agent is dead", || {
         (here.report()["agent"]["alive"] == false).then_some(())
     });

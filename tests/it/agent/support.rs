@@ -198,6 +198,11 @@ pub(crate) fn pid(liveness: &Value) -> Pid {
     Pid::from_raw(i32::try_from(pid).unwrap())
 }
 
+/// Kills an agent for good.
+pub(crate) fn kill_agent(agent: Pid) {
+    crate::world::kill_agent(agent.as_raw());
+}
+
 pub(crate) fn kill_now(pid: Pid) {
     kill(pid, Signal::SIGKILL).unwrap();
 }

@@ -78,6 +78,7 @@ pub(crate) fn spec() -> RunSpec {
             resume_argv: Some([argv.as_slice(), &["resume=true".to_owned()]].concat()),
             argv,
             env: BTreeMap::new(),
+            working_dir: String::new(),
             run_dir: "runs/r".to_owned(),
         }),
         checkpoints: CheckpointSpec {

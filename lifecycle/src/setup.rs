@@ -52,6 +52,9 @@ pub struct StageSpec {
 pub struct LaunchSpec {
     pub argv: Vec<String>,
     pub env: BTreeMap<String, String>,
+    /// Where it starts, relative to the box's home.
+    #[serde(default)]
+    pub working_dir: String,
     /// Where `status.json` and `weights/` appear, relative to the box's home.
     pub run_dir: String,
     /// The command that goes on from the last checkpoint; `None`: the engine can't, `argv` starts anew.

@@ -2,7 +2,7 @@ use super::ask;
 use crate::drive::{End, Goal, drive};
 use crate::error::{Failure, Result};
 use crate::exit_code::ExitCode;
-use crate::job::{self, Job, JobArgs};
+use crate::job::{self, Job, JobArgs, WorkPlace};
 use crate::launch::{
     BAD_FOR_DAYS, Disk, Market, Preview, Search, Selection, disk, market, missing_keys, needed_by,
     prepare, preview, quoted_offer, rebuild_terms, run_spec, shape,
@@ -64,7 +64,9 @@ impl Args {
         let keys = Keys::find(&Environment::of_process());
         job.check(&settings.local_boxes(), &keys)?;
         let data = prepare(&job, &settings, self.allow_data_errors, ui)?;
-        let resolved = job::resolve(&job.spec, data.as_ref());
+        let id = new_run_id();
+        let place = WorkPlace::new(job.spec.volume.as_ref(), &id);
+        let resolved = job::resolve(&job.spec, data.as_ref(), &place);
         let staged = Gigabytes::from_bytes(data.as_ref().map_or(0, |data| data.bytes));
         let local = job.spec.gpu.count() == 0 || job.spec.provider.as_deref() == Some("local");
         let disk_of = if local { DiskOf::Local } else { DiskOf::Rented };
@@ -103,7 +105,7 @@ impl Args {
                     need,
                     |offer| {
                         let spec = run_spec(&job.spec, resolved, vec![offer], disk, None);
-                        (record(&job, spec), shape)
+                        (record(&job, &id, spec), shape)
                     },
                     self.dry_run,
                 );
@@ -119,7 +121,7 @@ impl Args {
         let prices = format!("{}, seen {}", card.source, card.as_of);
         let mut spec = run_spec(&job.spec, resolved, offers, disk, price_limit);
         spec.volume = volume;
-        let run = record(&job, spec);
+        let run = record(&job, &id, spec);
         let mut shown = preview(&run, &shape, prices, Utc::now());
         shown.notes = notes;
         shown.disk_need = Some(need);
@@ -253,7 +255,7 @@ fn hints(ui: &Ui, run: &RunRecord) {
     }
 }
 
-fn record(job: &Job, spec: gpurun_lifecycle::RunSpec) -> RunRecord {
+fn record(job: &Job, id: &str, spec: gpurun_lifecycle::RunSpec) -> RunRecord {
     let now = Utc::now();
     let gap = match job
         .spec
@@ -265,7 +267,7 @@ fn record(job: &Job, spec: gpurun_lifecycle::RunSpec) -> RunRecord {
         },
         None => Gap::Unknown,
     };
-    RunRecord::new(&new_run_id(), &job.spec.name, spec, gap, now)
+    RunRecord::new(id, &job.spec.name, spec, gap, now)
 }
 
 /// Shows what it would be, and what is missing.

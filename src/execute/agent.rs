@@ -82,7 +82,7 @@ fn orders(
         attempt: attempt.number,
         argv,
         env: spec.env.clone(),
-        working_dir: String::new(),
+        working_dir: spec.working_dir.clone(),
         run_dir: spec.run_dir.clone(),
         heartbeat_seconds: 5,
         grace_seconds: END_GRACE_SECONDS,

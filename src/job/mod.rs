@@ -19,6 +19,7 @@ mod quantity;
 mod resolve;
 mod spec;
 mod train;
+mod work_place;
 
 pub(crate) use check::Job;
 pub(crate) use find::load;
@@ -28,6 +29,7 @@ pub(crate) use quantity::{Unreadable, duration, gigabytes, money};
 pub(crate) use resolve::{Resolved, StagedData, resolve};
 pub(crate) use spec::{Defaults, JobSpec, POLICIES, hours, providers};
 pub(crate) use train::Train;
+pub(crate) use work_place::WorkPlace;
 
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,12 @@
 use super::{
     spec::{JobSpec, plain_name},
     train::{ModelTraining, Train},
+    work_place::WorkPlace,
 };
 use gpurun_lifecycle::{
     CheckpointSpec, Engine, InstallSpec, LaunchSpec, ProveSpec, StageSpec, StopSpec,
 };
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// The data set as the check before staging found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,30 +37,32 @@ const LIBREYOLO: &str = "1.6.0";
 
 /// Resolves a job. `data` describes the job's data set and is `None` when it has none.
 ///
-/// Paths on the box are relative to its home, which is where the training starts.
-pub(crate) fn resolve(job: &JobSpec, data: Option<&StagedData>) -> Resolved {
-    let run_dir = format!("runs/{}", job.name);
-    let stage = data.map(stage);
+pub(crate) fn resolve(job: &JobSpec, data: Option<&StagedData>, place: &WorkPlace) -> Resolved {
+    let run_dir = format!("{}/{}", place.project, job.name);
+    let stage = data.map(|data| stage(data, place));
     let config = data
         .zip(stage.as_ref())
         .map(|(data, stage)| format!("{}/{}", stage.dest, data.config));
     let launch = job.train.as_ref().map(|train| match train {
         Train::Command(argv) => LaunchSpec {
             argv: argv.clone(),
-            env: command_environment(job, stage.as_ref(), &run_dir),
+            env: command_environment(job, stage.as_ref(), &run_dir, place),
+            working_dir: place.working_dir.clone(),
             run_dir: run_dir.clone(),
             resume_argv: None,
         },
         Train::Model(model) => {
             let config = config.as_deref().unwrap_or_default();
             LaunchSpec {
-                argv: training_argv(job, model, config, None),
-                env: BTreeMap::new(),
+                argv: training_argv(job, model, config, place, None),
+                env: place.env.clone(),
+                working_dir: place.working_dir.clone(),
                 run_dir: run_dir.clone(),
                 resume_argv: Some(training_argv(
                     job,
                     model,
                     config,
+                    place,
                     Some(&format!("{run_dir}/weights/last.pt")),
                 )),
             }
@@ -85,12 +85,12 @@ pub(crate) fn resolve(job: &JobSpec, data: Option<&StagedData>) -> Resolved {
     }
 }
 
-fn stage(data: &StagedData) -> StageSpec {
+fn stage(data: &StagedData, place: &WorkPlace) -> StageSpec {
     StageSpec {
         source: data.source.to_string_lossy().into_owned(),
         bytes: data.bytes,
         fingerprint: data.fingerprint.clone(),
-        dest: destination(&data.source),
+        dest: format!("{}/{}", place.data, plain_name(&data.source, "data-set")),
     }
 }
 
@@ -106,11 +106,11 @@ fn command_environment(
     job: &JobSpec,
     stage: Option<&StageSpec>,
     run_dir: &str,
+    place: &WorkPlace,
 ) -> BTreeMap<String, String> {
-    let mut environment = BTreeMap::from([
-        ("GPURUN_NAME".to_owned(), job.name.clone()),
-        ("GPURUN_RUN_DIR".to_owned(), run_dir.to_owned()),
-    ]);
+    let mut environment = place.env.clone();
+    environment.insert("GPURUN_NAME".to_owned(), job.name.clone());
+    environment.insert("GPURUN_RUN_DIR".to_owned(), run_dir.to_owned());
     if let Some(stage) = stage {
         environment.insert("GPURUN_DATA".to_owned(), stage.dest.clone());
     }
@@ -122,6 +122,7 @@ fn training_argv(
     job: &JobSpec,
     model: &ModelTraining,
     config: &str,
+    place: &WorkPlace,
     checkpoint: Option<&str>,
 ) -> Vec<String> {
     let program = match job.engine {
@@ -131,7 +132,7 @@ fn training_argv(
     let mut options: Vec<(&str, String)> = vec![
         ("model", checkpoint.unwrap_or(&model.model).to_owned()),
         ("data", config.to_owned()),
-        ("project", "runs".to_owned()),
+        ("project", place.project.clone()),
         ("name", job.name.clone()),
         // The run directory must be the one that is watched, also when a first try left files in it.
         ("exist_ok", "true".to_owned()),
@@ -162,9 +163,4 @@ fn training_argv(
                 .map(|(name, value)| format!("{name}={value}")),
         )
         .collect()
-}
-
-/// Where a data set lies on the box, relative to its home.
-fn destination(source: &Path) -> String {
-    format!("data/{}", plain_name(source, "data-set"))
 }

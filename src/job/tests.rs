@@ -23,6 +23,10 @@ mod resolved;
 
 const HERE: &str = "/work-place";
 
+fn at_home() -> WorkPlace {
+    WorkPlace::new(None, "3f")
+}
+
 fn arguments(flags: &[&str]) -> JobArgs {
     let command = JobArgs::augment_args(clap::Command::new("launch"));
     let matches = command
@@ -233,7 +237,7 @@ fn nothing_to_train_is_a_bare_box() {
     let job = spec("", &["--gpu", "4090x8", "--extra", "lora"]);
     assert_eq!((job.name.as_str(), &job.train), ("box", &None));
     assert_eq!(job.engine, Engine::GpurunTrain);
-    let resolved = resolve(&job, None);
+    let resolved = resolve(&job, None, &at_home());
     assert_eq!(resolved.launch, None);
     assert_eq!(resolved.prove.device, "0,1,2,3,4,5,6,7");
     assert_eq!(resolved.install.extras, ["lora"]);

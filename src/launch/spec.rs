@@ -1,7 +1,7 @@
 //! Everything a run is decided by, put together once, before the first dollar.
 
 use crate::job::{JobSpec, Resolved};
-use gpurun_lifecycle::{LaunchSpec, RunSpec, TimingSpec, VolumeSpec};
+use gpurun_lifecycle::{RunSpec, TimingSpec};
 use gpurun_pricing::{
     Gigabytes, HourlyRate, Hours, Money, Offer, Probability, RebuildTerms, RestartOdds,
 };
@@ -35,31 +35,10 @@ pub(crate) fn run_spec(
         install: resolved.install,
         prove: resolved.prove,
         stage: resolved.stage,
-        launch: resolved
-            .launch
-            .map(|launch| with_caches(launch, job.volume.as_ref())),
+        launch: resolved.launch,
         checkpoints: resolved.checkpoints,
         stop: resolved.stop,
     }
-}
-
-/// With a volume, what a training downloads outlives the box: models and data sets, as their own libraries name the places.
-/// What the job sets itself stays.
-fn with_caches(mut launch: LaunchSpec, volume: Option<&VolumeSpec>) -> LaunchSpec {
-    const CACHES: [(&str, &str); 3] = [
-        ("HF_HOME", "huggingface"),
-        ("TORCH_HOME", "torch"),
-        ("LIBREYOLO_DATASETS_DIR", "datasets"),
-    ];
-    let Some(volume) = volume else { return launch };
-    for (variable, folder) in CACHES {
-        let place = format!(
-            "{}/gpurun-cache/{folder}",
-            volume.path.trim_end_matches('/')
-        );
-        launch.env.entry(variable.to_owned()).or_insert(place);
-    }
-    launch
 }
 
 /// What coming back takes: on a marketplace as measured on the 8x RTX 4090 box (15 minutes from rent
@@ -80,35 +59,5 @@ fn timing(local: bool, boot_seconds: Option<u64>) -> TimingSpec {
         list_lag_seconds: if local { 0 } else { 120 },
         retry_seconds: if local { 1 } else { 15 },
         retry_limit: 3,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn caches_lie_on_the_volume_unless_the_job_says_where() {
-        let launch = |env: &[(&str, &str)]| LaunchSpec {
-            argv: vec!["true".to_owned()],
-            env: env
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-            run_dir: "runs/a".to_owned(),
-            resume_argv: None,
-        };
-        let volume = VolumeSpec {
-            id: "v1".to_owned(),
-            path: "/workspace/".to_owned(),
-            rate: None,
-        };
-        assert!(with_caches(launch(&[]), None).env.is_empty());
-        let env = with_caches(launch(&[("HF_HOME", "/mine")]), Some(&volume)).env;
-        assert_eq!(env["HF_HOME"], "/mine");
-        assert_eq!(
-            env["LIBREYOLO_DATASETS_DIR"],
-            "/workspace/gpurun-cache/datasets"
-        );
     }
 }

@@ -17,4 +17,5 @@ mod refusals;
 mod rented;
 mod s3;
 mod secrets;
+mod volumes;
 mod world;

@@ -1,6 +1,6 @@
 //! Every job in `examples/jobs` can be run as far as its text goes.
 
-use super::arguments;
+use super::{arguments, at_home};
 use crate::job::{Defaults, Job, JobSpec, Train, load, resolve};
 use gpurun_lifecycle::Engine;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn every_example_is_a_good_job() {
             .into_owned();
         let spec = job(&path).spec;
         assert!(spec.train.is_some(), "{stem} trains nothing");
-        assert!(resolve(&spec, None).launch.is_some());
+        assert!(resolve(&spec, None, &at_home()).launch.is_some());
         names.push(stem);
     }
     names.sort();

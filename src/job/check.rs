@@ -42,7 +42,7 @@ impl Job {
     fn store_error(&self, error: &SinkError) -> DocumentError {
         let help = match error {
             SinkError::NoKey { .. } => "set the key, or name a directory: --to DIRECTORY",
-            SinkError::Name { .. } => {
+            SinkError::Address { .. } => {
                 "s3://bucket/folder; buckets have 3 to 63 lower-case letters, digits, dashes and dots"
             }
             SinkError::Denied { .. } => {

@@ -240,7 +240,7 @@ pub(crate) fn plain_name(path: &Path, fallback: &str) -> String {
 fn destination(layer: &Layer, current: &Path) -> Result<String, DocumentError> {
     if let Some(text) = layer.text(Key::To).filter(|text| text.contains("://")) {
         return match sink::is_store(text) {
-            true => Ok(text.trim_end_matches('/').to_owned()),
+            true => Ok(text.to_owned()),
             false => {
                 let scheme = remote_scheme(text).unwrap_or_default();
                 let help = "name a directory of this machine, or s3://bucket/folder";

@@ -85,6 +85,8 @@ pub(crate) enum SinkError {
         expected: String,
         found: String,
     },
+    #[error("`{text}` is no folder of a bucket")]
+    Address { text: String },
     #[error("there is no key for {location}: it goes into {place}")]
     NoKey {
         location: String,

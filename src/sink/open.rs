@@ -88,8 +88,8 @@ pub(crate) fn fetch(
     to: &Path,
 ) -> Result<Digest, SinkError> {
     let address = Address::parse(location)?;
-    let wrong = || SinkError::Name {
-        name: location.to_owned(),
+    let wrong = || SinkError::Address {
+        text: location.to_owned(),
     };
     let (prefix, name) = address.prefix.rsplit_once('/').ok_or_else(wrong)?;
     let folder = Address {

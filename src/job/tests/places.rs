@@ -117,3 +117,18 @@ fn a_directory_nobody_may_write_is_refused() {
     );
     assert!(shown.contains("can't be written"), "{shown}");
 }
+
+#[test]
+fn a_store_is_an_address_with_a_bucket_and_takes_a_key() {
+    let refused = |to: &str| {
+        let flags = ["--gpu", "cpu", "--command", "true", "--to", to];
+        let job = load_in(Path::new("/w"), &flags);
+        let checked = job.and_then(|job| job.check(Path::new("/nowhere"), &Keys::default()));
+        report(checked.expect_err(to))
+    };
+    for wrong in ["s3://", "s3:///x", "s3://Bad_Bucket/x"] {
+        let said = refused(wrong);
+        assert!(said.contains("is no folder of a bucket"), "{said}");
+    }
+    assert!(refused("s3://good-bucket/x").contains("AWS_ACCESS_KEY_ID"));
+}

@@ -17,11 +17,11 @@ impl Address {
     /// Reads one.
     ///
     /// # Errors
-    /// [`SinkError::Name`] where it names no bucket, or what no bucket can be called (Amazon S3 User Guide, "Bucket naming
+    /// [`SinkError::Address`] where it names no bucket, or what no bucket can be called (Amazon S3 User Guide, "Bucket naming
     /// rules").
     pub(crate) fn parse(text: &str) -> Result<Self, SinkError> {
-        let wrong = || SinkError::Name {
-            name: text.to_owned(),
+        let wrong = || SinkError::Address {
+            text: text.to_owned(),
         };
         let rest = text.strip_prefix(SCHEME).ok_or_else(wrong)?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use aws_sdk_s3::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 
 use crate::sink::SinkError;
 
@@ -18,7 +18,7 @@ where
         .map(|response| response.status().as_u16());
     let said = match error.message() {
         Some(message) => format!("{code}: {message}"),
-        None if code.is_empty() => DisplayErrorContext(&error).to_string(),
+        None if code.is_empty() => innermost(&error),
         None => code.clone(),
     };
     let source = io::Error::other(said);
@@ -42,4 +42,14 @@ where
         ("", Some(404)) => SinkError::Missing { location },
         _ => SinkError::Io { location, source },
     }
+}
+
+/// What lies at the bottom of a failure that no store answered: "Connection refused".
+fn innermost(error: &dyn std::error::Error) -> String {
+    let (mut said, mut next) = (error.to_string(), error.source());
+    while let Some(source) = next {
+        said = source.to_string();
+        next = source.source();
+    }
+    said
 }

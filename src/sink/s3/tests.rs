@@ -204,7 +204,11 @@ fn a_wrong_key_and_a_store_that_isnt_there_are_told_apart_and_hold_no_secret() {
         .expect("a sink")
         .probe()
         .expect_err("nobody");
-    assert!(error.is_temporary(), "{error}");
+    assert!(
+        error.is_temporary() && error.to_string().contains("refused"),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("ConnectorError"), "{error}");
     let access = Access::find(&environment(place.server.url())).expect("a key");
     let other = Address::parse("s3://another-bucket").expect("an address");
     let error = S3::at(other, &access).expect("a sink").probe();

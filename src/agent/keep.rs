@@ -1,7 +1,7 @@
 //! `gpurun agent keep`: the agent, started again when something ends it. In a plain container nothing else would.
 
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -58,6 +58,7 @@ fn run(layout: &Layout) -> Result<ExitStatus, AgentError> {
     // This very program, also when another lies at its place by now.
     let mut agent = Command::new("/proc/self/exe");
     agent
+        .arg0("gpurun")
         .args(["agent", "run", "--spec"])
         .arg(layout.spec())
         .current_dir(&layout.home)

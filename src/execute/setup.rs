@@ -65,7 +65,7 @@ pub(super) async fn install(
             }
         }
     }
-    match remote::install(remote.as_ref(), spec, offered(run).count()).await {
+    match remote::install(remote.as_ref(), spec, cards(run)).await {
         Ok(_installed) => ActionResult::done(),
         Err(error) => failed(error.temporary, error),
     }
@@ -84,6 +84,14 @@ pub(super) async fn prove(
     match remote::prove(remote.as_ref(), spec).await {
         Ok(_devices) => ActionResult::done(),
         Err(error) => failed(error.temporary, error),
+    }
+}
+
+/// How many GPUs the engine is to compute on: a training on the processor needs no CUDA.
+fn cards(run: &RunRecord) -> u32 {
+    match run.spec.prove.device.as_str() {
+        "cpu" => 0,
+        _ => offered(run).count(),
     }
 }
 

@@ -3,9 +3,10 @@
 //! Paths on a box are relative to its home unless absolute. What is installed:
 //!
 //! ```text
-//! ~/gpurun/bin/gpurun         this very program, for `gpurun agent`
+//! ~/gpurun/bin/gpurun         this very program, or its twin from a bundle, for `gpurun agent`
 //! ~/gpurun/bin/gpurun-train   the training core, and ~/gpurun/libtorch/lib for it
-//! ~/gpurun/venv               libreyolo, with ~/gpurun/bin/libreyolo pointing into it
+//! ~/gpurun/venv               libreyolo, with ~/gpurun/bin/libreyolo pointing into it; or torch, for its libtorch
+//! ~/gpurun/install.log        what installing said
 //! ```
 //!
 //! Everything here may be interrupted anywhere and run again.

@@ -10,8 +10,8 @@ const ASK: &str = "uname -sm; getconf GNU_LIBC_VERSION 2>/dev/null";
 /// As the box itself says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Platform {
-    /// `Linux x86_64`.
-    system: String,
+    /// `Linux x86_64`; `None` where it doesn't say.
+    system: Option<String>,
     /// `None` where it doesn't say, as with another C library.
     glibc: Option<Glibc>,
 }
@@ -21,14 +21,15 @@ pub(super) struct Platform {
 /// # Errors
 /// When it can't be asked.
 pub(super) async fn ask(remote: &dyn Remote) -> Result<Platform, RemoteError> {
-    let output = remote.exec(&Command::new(&["sh", "-c", ASK])).await?;
+    let output = remote.exec(&Command::new(&["/bin/sh", "-c", ASK])).await?;
     Ok(read(&String::from_utf8_lossy(&output.stdout)))
 }
 
 fn read(said: &str) -> Platform {
-    let mut lines = said.lines().map(str::trim);
-    let system = lines.next().unwrap_or_default().to_owned();
-    let glibc = lines.find_map(|line| line.strip_prefix("glibc ")?.parse().ok());
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let glibc = lines().find_map(|line| line.strip_prefix("glibc ")?.parse().ok());
+    let system = lines().find(|line| !line.starts_with("glibc "));
+    let system = system.map(str::to_owned);
     Platform { system, glibc }
 }
 
@@ -38,11 +39,10 @@ impl Platform {
     /// # Errors
     /// Why not, in words.
     pub(super) fn runs(&self, program: &str, needed: Option<Glibc>) -> Result<(), RemoteError> {
-        if self.system != "Linux x86_64" {
+        if let Some(system) = self.system.as_ref().filter(|it| *it != "Linux x86_64") {
             return Err(RemoteError::permanent(
                 format!(
-                    "the box is `{}`, and gpurun's programs are built for `Linux x86_64` alone",
-                    self.system
+                    "the box is `{system}`, and gpurun's programs are built for `Linux x86_64` alone"
                 ),
                 "take an offer with an x86-64 processor: GH200, GB200 and Jetson are aarch64",
             ));
@@ -92,6 +92,8 @@ mod tests {
         };
         assert_eq!(refused("Linux x86_64\nglibc 2.34\n"), Ok(()));
         assert_eq!(refused("Linux x86_64\n"), Ok(()), "its own word decides");
+        assert_eq!(refused(""), Ok(()), "a box without uname");
+        assert_eq!(refused("glibc 2.36\n"), Ok(()), "the same");
         let arm = refused("Linux aarch64\nglibc 2.39\n").expect_err("ARM");
         assert!(
             arm.contains("Linux aarch64") && arm.contains("x86-64"),
